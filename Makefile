@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: MIT
+#
+# One makefile for the whole tree. `make help` lists the targets; V=1 shows the commands.
+#
+# Each folder is a module and becomes one static archive: base and db at the bottom, recorder and replayer
+# on db, ui on top. Sources are found by wildcard; a file's suffix says what it is:
+#   x_test.c  a cmocka program, linked with its own module's archive and those below it only
+#   x_fuzz.c  a libFuzzer program (make fuzz), clang
+#   x_bench.c a benchmark program
+#   main.c    the entry of a program
+# build/flags.mk holds the compiler flags of the libraries. Making it installs missing packages (as root) or
+# lists them, so every target that compiles starts from a machine with nothing but a compiler and make.
+
+BUILD	?= build
+CC	?= cc
+V	?= 0
+Q	= $(if $(filter 1,$(V)),,@)
+say	= $(if $(filter 1,$(V)),@:,@printf '  %-7s %s\n' $(1) $(2))
+
+all: $(BUILD)/zreel $(BUILD)/zreel-record
+
+# ------------------------------------------------------------------------------------------------ flags
+
+WARN	= -Wall -Wextra -Wshadow -Wundef -Wformat=2 -Wvla -Wstrict-prototypes -Wmissing-prototypes \
+	  $(if $(WERROR),-Werror)
+SANFLAGS = $(if $(SAN),-fsanitize=address$(comma)undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
+OPT	?= -O2 -g
+comma	= ,
+CFLAGS_ALL = -std=gnu2x $(OPT) $(WARN) $(SANFLAGS) -I. -D_GNU_SOURCE -pthread $(LIB_CFLAGS) $(CFLAGS)
+LDFLAGS_ALL = $(SANFLAGS) -pthread $(LDFLAGS)
+
+# What each module links with besides the archives below it; from pkg-config, see $(BUILD)/flags.mk.
+BUILD_PACKAGES = sqlite3 libzstd libtracefs libtraceevent libbpf liburing ncursesw cmocka
+
+# Goals that must work on a bare machine without touching it.
+ifneq ($(filter-out help clean check-layers,$(or $(MAKECMDGOALS),all)),)
+include $(BUILD)/flags.mk
+endif
+
+$(BUILD)/flags.mk: .ci/setup Makefile
+	$(Q)mkdir -p $(@D)
+	$(Q).ci/setup build
+	$(Q){ echo "LIB_CFLAGS := $$(pkg-config --cflags $(BUILD_PACKAGES))"; \
+	  echo "DB_LIBS := $$(pkg-config --libs sqlite3 libzstd) -lm"; \
+	  echo "RECORDER_LIBS := $$(pkg-config --libs libtracefs libtraceevent libbpf)"; \
+	  echo "REPLAYER_LIBS := $$(pkg-config --libs liburing libzstd)"; \
+	  echo "UI_LIBS := $$(pkg-config --libs ncursesw)"; \
+	  echo "TEST_LIBS := $$(pkg-config --libs cmocka)"; } > $@.new
+	$(Q)mv $@.new $@
+
+# ---------------------------------------------------------------------------------------------- sources
+
+SPECIAL	 = %_test.c %_fuzz.c %_bench.c %/main.c
+sources	 = $(filter-out $(SPECIAL),$(wildcard $(addsuffix /*.c,$(1))))
+objects	 = $(patsubst %.c,$(BUILD)/%.o,$(1))
+
+DB_SRC	     = $(call sources,db db/base)
+RECORDER_SRC = $(call sources,recorder)
+REPLAYER_SRC = $(call sources,replayer)
+UI_SRC	     = $(call sources,ui)
+
+DB_A	     = $(BUILD)/libdb.a
+RECORDER_A   = $(BUILD)/librecorder.a
+REPLAYER_A   = $(BUILD)/libreplayer.a
+UI_A	     = $(BUILD)/libui.a
+
+$(DB_A): $(call objects,$(DB_SRC))
+$(RECORDER_A): $(call objects,$(RECORDER_SRC))
+$(REPLAYER_A): $(call objects,$(REPLAYER_SRC))
+$(UI_A): $(call objects,$(UI_SRC))
+
+$(BUILD)/%.a:
+	$(call say,AR,$@)
+	$(Q)rm -f $@ && ar rcs $@ $^
+
+# SQL that is built into the program.
+$(BUILD)/%.sql.h: %.sql
+	$(call say,SQL,$<)
+	$(Q)mkdir -p $(@D)
+	$(Q)sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/.*/"&\\n"/' $< > $@
+
+$(BUILD)/db/store.o $(BUILD)/db/open.o: $(BUILD)/db/schema.sql.h
+
+$(BUILD)/%.o: %.c $(BUILD)/flags.mk
+	$(call say,CC,$<)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(CFLAGS_ALL) -I$(BUILD) -MMD -MP -c $< -o $@
+
+-include $(wildcard $(BUILD)/*/*.d $(BUILD)/*/*/*.d)
+
+# --------------------------------------------------------------------------------------------- programs
+
+link = $(Q)mkdir -p $(@D) && $(CC) $(LDFLAGS_ALL) $(filter %.o,$^) $(filter %.a,$^) $(1) -o $@
+
+$(BUILD)/zreel: $(BUILD)/ui/main.o $(UI_A) $(REPLAYER_A) $(RECORDER_A) $(DB_A)
+	$(call say,LINK,$@)
+	$(call link,$(UI_LIBS) $(REPLAYER_LIBS) $(RECORDER_LIBS) $(DB_LIBS))
+
+$(BUILD)/zreel-record: $(BUILD)/recorder/main.o $(RECORDER_A) $(DB_A)
+	$(call say,LINK,$@)
+	$(call link,$(RECORDER_LIBS) $(DB_LIBS))
+
+# ------------------------------------------------------------------------------------------------ tests
+
+tests = $(patsubst %.c,$(BUILD)/%,$(wildcard $(addsuffix /*_test.c,$(1))))
+DB_TESTS       = $(call tests,db db/base)
+RECORDER_TESTS = $(call tests,recorder)
+REPLAYER_TESTS = $(call tests,replayer)
+UI_TESTS       = $(call tests,ui)
+UNIT_TESTS     = $(DB_TESTS) $(RECORDER_TESTS) $(REPLAYER_TESTS) $(UI_TESTS)
+
+$(DB_TESTS): %: %.o $(DB_A)
+	$(call say,LINK,$@)
+	$(call link,$(TEST_LIBS) $(DB_LIBS))
+$(RECORDER_TESTS): %: %.o $(RECORDER_A) $(DB_A)
+	$(call say,LINK,$@)
+	$(call link,$(TEST_LIBS) $(RECORDER_LIBS) $(DB_LIBS))
+$(REPLAYER_TESTS): %: %.o $(REPLAYER_A) $(DB_A)
+	$(call say,LINK,$@)
+	$(call link,$(TEST_LIBS) $(REPLAYER_LIBS) $(DB_LIBS))
+$(UI_TESTS): %: %.o $(UI_A) $(REPLAYER_A) $(RECORDER_A) $(DB_A)
+	$(call say,LINK,$@)
+	$(call link,$(TEST_LIBS) $(UI_LIBS) $(REPLAYER_LIBS) $(RECORDER_LIBS) $(DB_LIBS))
+
+# A unit test runs from the top of the tree; BUILD tells it where the programs are.
+check: $(UNIT_TESTS) check-layers
+	$(Q)BUILD=$(BUILD) .ci/run-tests $(UNIT_TESTS)
+
+check-layers:
+	$(Q).ci/check-layers
+
+.PHONY: all check check-layers test demo clean help fuzz bench traces
+.DEFAULT_GOAL := all
+.SECONDARY:
+.DELETE_ON_ERROR:
+
+clean:
+	$(Q)rm -rf $(BUILD)
+
+help:
+	@echo 'make          build/zreel and build/zreel-record'
+	@echo 'make demo     build, replay the shipped compile trace, compare, open the dashboard'
+	@echo 'make test     all tests, those in virtual machines too'
+	@echo 'make check    the unit tests and golden screens: seconds, no root, no device'
+	@echo 'make clean    remove build/'
+	@echo
+	@echo 'V=1 shows commands, SAN=1 builds with sanitizers, WERROR=1 makes warnings errors,'
+	@echo 'BUILD=DIR builds elsewhere, CC=clang takes another compiler.'
