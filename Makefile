@@ -11,6 +11,7 @@
 # build/flags.mk holds the compiler flags of the libraries. Making it installs missing packages (as root) or
 # lists them, so every target that compiles starts from a machine with nothing but a compiler and make.
 
+SHELL	:= bash
 BUILD	?= build
 CC	?= cc
 V	?= 0
@@ -122,14 +123,80 @@ $(UI_TESTS): %: %.o $(UI_A) $(REPLAYER_A) $(RECORDER_A) $(DB_A)
 	$(call say,LINK,$@)
 	$(call link,$(TEST_LIBS) $(UI_LIBS) $(REPLAYER_LIBS) $(RECORDER_LIBS) $(DB_LIBS))
 
-# A unit test runs from the top of the tree; BUILD tells it where the programs are.
-check: $(UNIT_TESTS) check-layers
+# Tests run from the top of the tree; BUILD tells them where the programs are.
+check: all $(UNIT_TESTS) check-layers
 	$(Q)BUILD=$(BUILD) .ci/run-tests $(UNIT_TESTS)
+
+# Whole-program tests, and those that boot real kernels.
+E2E_TESTS = $(wildcard ui/e2e/*.sh)
+VM_TESTS  = $(wildcard recorder/vm/*_test.sh)
+
+test: setup-test all $(UNIT_TESTS) $(VM_PROGRAMS) check-layers
+	$(Q)BUILD=$(BUILD) .ci/run-tests $(UNIT_TESTS) $(E2E_TESTS) $(VM_TESTS)
+
+setup-test:
+	$(Q).ci/setup test
 
 check-layers:
 	$(Q).ci/check-layers
 
-.PHONY: all check check-layers test demo clean help fuzz bench traces
+# Programs that run inside the guest; static, so that any kernel's image can take them.
+VM_PROGRAMS = $(patsubst %.c,$(BUILD)/%,$(filter-out $(SPECIAL),$(wildcard recorder/vm/*.c)))
+
+$(VM_PROGRAMS): $(BUILD)/%: %.c
+	$(call say,CC,$<)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) -std=gnu2x $(OPT) $(WARN) -D_GNU_SOURCE -static $< -o $@
+
+# ------------------------------------------------------------------------------------------------- fuzz
+
+# Each decoder of foreign bytes for FUZZ_SECONDS; the modules are built with coverage and sanitizers.
+FUZZ_SECONDS ?= 60
+FUZZERS = $(patsubst %.c,$(BUILD)/%,$(wildcard db/*_fuzz.c recorder/*_fuzz.c replayer/*_fuzz.c ui/*_fuzz.c))
+
+fuzz:
+	$(Q)$(MAKE) --no-print-directory BUILD=$(BUILD)/fuzz CC=clang \
+		SANFLAGS=-fsanitize=fuzzer-no-link,address,undefined run-fuzzers
+
+$(FUZZERS): %: %.o $(RECORDER_A) $(DB_A)
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(LDFLAGS_ALL) -fsanitize=fuzzer $(filter %.o,$^) $(filter %.a,$^) $(RECORDER_LIBS) $(DB_LIBS) -o $@
+
+run-fuzzers: $(FUZZERS)
+	$(Q)for fuzzer in $(FUZZERS); do \
+		echo "  FUZZ    $$fuzzer for $(FUZZ_SECONDS) s"; \
+		mkdir -p $$fuzzer.corpus; \
+		$$fuzzer -max_total_time=$(FUZZ_SECONDS) -artifact_prefix=$(BUILD)/ $$fuzzer.corpus 2>&1 | tail -n 2; \
+		test $${PIPESTATUS[0]} -eq 0 || exit 1; done
+
+# ------------------------------------------------------------------------------------------- benchmarks
+
+BENCHES = $(patsubst %.c,$(BUILD)/%,$(wildcard db/*_bench.c replayer/*_bench.c))
+
+$(BENCHES): %: %.o $(REPLAYER_A) $(DB_A)
+	$(call say,LINK,$@)
+	$(call link,$(REPLAYER_LIBS) $(DB_LIBS))
+
+bench: $(BENCHES)
+	$(Q)for bench in $(BENCHES); do echo "$$bench:"; $$bench traces/touch.zr || exit 1; done
+
+# ----------------------------------------------------------------------------------- demo and recordings
+
+DEMO_POLICIES = unbatched batched plugged shrink-off hysteresis
+
+demo: all
+	$(Q)rm -f $(BUILD)/demo.zr
+	$(BUILD)/zreel replay traces/compile.zr $(addprefix -p ,$(DEMO_POLICIES)) --runs $(BUILD)/demo.zr
+	$(BUILD)/zreel compare $(BUILD)/demo.zr
+	$(Q)if [ -t 0 ] && [ -t 1 ] && [ -z "$$CI" ]; then \
+		$(BUILD)/zreel ui traces/compile.zr $(addprefix -p ,unbatched batched plugged); fi
+
+# Records the shipped traces anew in the virtual machine: about half an hour.
+traces: setup-test all $(VM_PROGRAMS)
+	$(Q)for workload in touch compile; do \
+		recorder/vm/record-trace $$workload full traces/$$workload.zr $(BUILD)/zreel 6.12 || exit 1; done
+
+.PHONY: all check check-layers test setup-test demo clean help fuzz run-fuzzers bench traces
 .DEFAULT_GOAL := all
 .SECONDARY:
 .DELETE_ON_ERROR:
@@ -142,6 +209,9 @@ help:
 	@echo 'make demo     build, replay the shipped compile trace, compare, open the dashboard'
 	@echo 'make test     all tests, those in virtual machines too'
 	@echo 'make check    the unit tests and golden screens: seconds, no root, no device'
+	@echo 'make fuzz     each fuzzer for FUZZ_SECONDS (60)'
+	@echo 'make bench    speed of the codec and of the model'
+	@echo 'make traces   record the shipped traces anew in a virtual machine (about half an hour)'
 	@echo 'make clean    remove build/'
 	@echo
 	@echo 'V=1 shows commands, SAN=1 builds with sanitizers, WERROR=1 makes warnings errors,'

@@ -33,7 +33,8 @@ enum db_mode {
 
 enum zr_err db_open(const char *path, enum db_mode mode, struct db **out);
 
-/* Commits what is pending and closes; NULL is fine. Returns the first error of that. */
+/* Commits what is pending and closes; NULL is fine. Returns the first error of that, and one that lost data
+ * before. Readers and writers are freed first. */
 enum zr_err db_close(struct db *db);
 
 const char *db_path(const struct db *db);
@@ -84,6 +85,9 @@ enum zr_err db_env_all(struct db *db, struct zr_arena *arena, struct db_env **ou
 
 /* ------------------------------------------------------------------------------------ dictionaries */
 
+/* Ids of the hosts of which the file holds anything, ascending, in the arena. */
+enum zr_err db_hosts(struct db *db, struct zr_arena *arena, uint32_t **out, size_t *n);
+
 struct db_memcg {
 	uint32_t host, id;
 	uint64_t cgroup_id; /* kernfs id: the inode number of the cgroup's folder */
@@ -125,13 +129,29 @@ enum zr_err db_areas(struct db *db, uint32_t host, struct zr_arena *arena, struc
 enum zr_err db_put_sample(struct db *db, uint32_t host, uint64_t time_ns, const char *source,
 			  const char *name, double value);
 
+struct db_counter {
+	uint32_t host;
+	const char *source, *name;
+};
+
+struct db_sample {
+	uint64_t time_ns;
+	double value;
+};
+
+/* Counters of a host by source and name; samples of a counter by time. */
+enum zr_err db_counters(struct db *db, uint32_t host, struct zr_arena *arena,
+			struct db_counter **out, size_t *n);
+enum zr_err db_samples(struct db *db, const struct db_counter *counter, struct zr_arena *arena,
+		       struct db_sample **out, size_t *n);
+
 /* ------------------------------------------------------------------------------------------ writer */
 
 struct db_writer;
 
 struct db_writer_options {
 	uint32_t host;
-	int zstd_level;		 /* 0 = 3 */
+	int zstd_level;		 /* 0 = 1: as small as 3 and encodes 1.5 to 2 times as fast */
 	uint64_t flush_every_ns; /* of trace time: a chunk is cut when it spans more; 0 = 1 s */
 };
 

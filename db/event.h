@@ -114,6 +114,7 @@ enum {
 	DB_BATCH_EVENTS = 65536,
 	DB_MEMCG_MAX = UINT16_MAX, /* most cgroups of one host in one trace */
 	DB_AREA_MAX = UINT8_MAX,   /* most swap areas of one host in one trace */
+	DB_ORDER_MAX = 16,	   /* largest folio, log2 of its pages */
 };
 
 /* `n` events as columns; all arrays have room for DB_BATCH_EVENTS. Owned by whoever made it; a batch
