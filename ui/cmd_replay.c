@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: MIT */
+/* zreel replay: a trace under one or more policies; the results go into a file for `zreel compare`. */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "replayer/replayer.h"
+#include "ui/commands.h"
+#include "ui/format.h"
+#include "ui/results.h"
+#include "ui/stop.h"
+#include "ui/text.h"
+
+struct values {
+	struct ui_list policies;
+	struct ui_target target;
+	const char *runs, *yes_destroy;
+	uint32_t reps;
+	bool no_cpu, list_policies, json;
+};
+
+#define MEMBER(name) offsetof(struct values, name)
+
+static const struct ui_option options[] = {
+	{ "policy", 'p', UI_LIST, MEMBER(policies), "POLICY",
+	  "a preset and knobs, as in batched+pool=10%; may be repeated" },
+	{ "on", 0, UI_TARGET, MEMBER(target), "null|device PATH",
+	  "where the I/O goes: planned only (null), or really done" },
+	{ "runs", 'r', UI_TEXT, MEMBER(runs), "FILE",
+	  "store the results there and leave the trace alone" },
+	{ "reps", 'n', UI_COUNT, MEMBER(reps), "N", "repetitions on a device, for mean and spread (1)" },
+	{ "yes-destroy", 0, UI_TEXT, MEMBER(yes_destroy), "DEV",
+	  "name the block device again: what it holds is lost" },
+	{ "no-cpu", 0, UI_FLAG, MEMBER(no_cpu), NULL, "do the I/O without the decompression work" },
+	{ "policies", 0, UI_FLAG, MEMBER(list_policies), NULL, "list the presets and knobs, and end" },
+	{ "json", 0, UI_FLAG, MEMBER(json), NULL, "print the results as JSON, as compare does" },
+	{ 0 },
+};
+
+static const char *const default_policies[] = { "unbatched", "batched", "plugged" };
+
+static void list_policies(void)
+{
+	puts("Presets:");
+	for (const struct sim_preset *p = sim_presets(); p->name; p++)
+		printf("  %-14s %s\n  %-14s   = %s\n", p->name, p->help, "", p->knobs);
+	puts("\nKnobs, appended with +:");
+	for (const struct sim_knob_help *k = sim_knobs(); k->name; k++)
+		printf("  %-16s %-22s %s\n", k->name, k->values, k->help);
+}
+
+/* The policies that were asked for, or the default ones, all of them understood. */
+static enum zr_err choose_policies(const struct values *values, struct ui_list *out)
+{
+	*out = values->policies;
+	if (out->n == 0) {
+		out->items = (const char **)default_policies;
+		out->n = sizeof(default_policies) / sizeof(default_policies[0]);
+	}
+	for (uint32_t i = 0; i < out->n; i++) {
+		struct sim_policy policy;
+		enum zr_err err = sim_policy_parse(out->items[i], &policy);
+
+		if (err)
+			return err;
+	}
+	return ZR_OK;
+}
+
+static int64_t last_run(const struct ui_results *results)
+{
+	int64_t last = 0;
+
+	for (uint32_t i = 0; i < results->n; i++)
+		if (results->runs[i].run.id > last)
+			last = results->runs[i].run.id;
+	return last;
+}
+
+static void print_line(const struct ui_run *run)
+{
+	const struct ui_figure *pages = ui_run_figure(run, "pages_per_write_request");
+	const struct ui_figure *requests = ui_run_figure(run, "write_requests");
+
+	int pad = 24 - ui_text_width(run->run.policy, ui_locale_is_ascii());
+
+	ui_put_clean(stdout, run->run.policy);
+	printf("%*s", pad > 0 ? pad : 0, "");
+	if (requests)
+		printf(" %14s write requests (%s)", ui_number(requests->sample.mean, 0).text,
+		       ui_figure_how_text(requests->how));
+	if (pages)
+		printf(", %s pages each", ui_number(pages->sample.mean, 2).text);
+	puts(run->run.partial ? ", ended early" : "");
+}
+
+/* A path in a hint is typed back into a shell. */
+static void put_quoted(const char *path)
+{
+	bool plain = path[strspn(path, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+				       "-_./+,:@%=")] == '\0';
+
+	if (!plain)
+		putchar('\'');
+	ui_put_clean(stdout, path);
+	if (!plain)
+		putchar('\'');
+}
+
+static void print_runs(const struct ui_results *results, const char *path)
+{
+	for (uint32_t i = 0; i < results->n; i++)
+		print_line(&results->runs[i]);
+	printf("\n%u runs stored; see them side by side: zreel compare ", results->n);
+	put_quoted(path);
+	putchar('\n');
+}
+
+static void say(void *arg, const char *text)
+{
+	(void)arg;
+	fputs("zreel replay: ", stderr);
+	ui_put_clean(stderr, text);
+	fputc('\n', stderr);
+}
+
+static enum zr_err replay(struct db *trace, struct db *results, const struct ui_call *call,
+			  const struct ui_list *policies)
+{
+	const struct values *values = call->values;
+	struct ui_results before = { 0 }, made = { 0 };
+	struct ui_progress progress;
+	struct play_options how = {
+		.policies = policies->items,
+		.n_policies = policies->n,
+		.target = values->target.device ? PLAY_DEVICE : PLAY_NULL,
+		.device = values->target.device,
+		.yes_destroy = values->yes_destroy,
+		.no_cpu = values->no_cpu,
+		.reps = values->reps,
+		.progress = ui_progress_update,
+		.progress_arg = &progress,
+		.say = say,
+	};
+	const volatile int *stop = ui_stop_catch();
+	enum zr_err err = ui_results_load(&before, results, 0, call->arena);
+
+	if (err)
+		return err;
+	ui_progress_begin(&progress, "replaying");
+	err = play_replay(trace, results, &how);
+	ui_progress_end(&progress);
+	if (!err)
+		err = ui_results_load(&made, results, last_run(&before), call->arena);
+	if (err)
+		return err;
+	ui_results_group(&made, true, NULL);
+	if (values->json)
+		ui_results_print_json(&made, stdout);
+	else
+		print_runs(&made, db_path(results));
+	if (*stop)
+		return zr_fail(ZR_INTERRUPTED,
+			       "interrupted; what was done is stored and marked as partial");
+	return ZR_OK;
+}
+
+/* Without --runs the trace takes the results, and both handles are one. */
+static enum zr_err open_and_replay(const struct ui_call *call, const struct ui_list *policies)
+{
+	const struct values *values = call->values;
+	struct db *trace, *results = NULL;
+	enum zr_err err = db_open(call->operands[0], values->runs ? DB_READ : DB_RESULTS, &trace);
+	enum zr_err closed;
+
+	if (err)
+		return err;
+	if (values->runs)
+		err = db_open(values->runs, DB_RESULTS, &results);
+	if (!err)
+		err = replay(trace, results ? results : trace, call, policies);
+	closed = db_close(results);
+	if (!err)
+		err = closed;
+	closed = db_close(trace);
+	return err ? err : closed;
+}
+
+static enum zr_err run(const struct ui_call *call)
+{
+	const struct values *values = call->values;
+	struct ui_list policies;
+	enum zr_err err;
+
+	if (values->list_policies) {
+		list_policies();
+		return ZR_OK;
+	}
+	if (call->n_operands == 0)
+		return zr_fail(ZR_USAGE, "FILE is missing; usage: zreel replay [OPTION]... FILE");
+	err = choose_policies(values, &policies);
+	if (err)
+		return err;
+	if (access(call->operands[0], F_OK) != 0)
+		return zr_fail(ZR_NOT_FOUND, "opening %s: no such file", call->operands[0]);
+	return open_and_replay(call, &policies);
+}
+
+const struct ui_command ui_cmd_replay = {
+	.name = "replay",
+	.summary = "run a trace under other policies",
+	.operands = "FILE",
+	.about =
+		"Replays a trace through a model of the zswap pool under each policy, and stores the results\n"
+		"in the trace, or in the file given with --runs. On the null target the I/O is planned and\n"
+		"counted; on a device (a file or a block device) it is done, and the kernel counts it.\n"
+		"Without -p: unbatched, batched, plugged.",
+	.example =
+		"  zreel replay compile.zr -p unbatched -p batched -p plugged\n"
+		"  zreel replay compile.zr -p batched+pool=10% --on device /tmp/swap.img --reps 5 --runs r.zr",
+	.options = options,
+	.values_bytes = sizeof(struct values),
+	.max_operands = 1,
+	.run = run,
+};
