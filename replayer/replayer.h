@@ -85,6 +85,10 @@ struct sim_write {
  * the order in which the kernel would hand it to the block layer. How folios become bios and requests is
  * the target's affair (it was given the policy). Reads are refaults of slots that are on disk.
  * No function may fail: a target keeps its first error and tells it in the end.
+ *
+ * SIM_WALK_DIRECT is a run of folios that one task swaps out past zswap. Other walks may begin and end
+ * inside it (the worker runs while the task reclaims on); nothing else nests. write and walk_end belong to
+ * the walk that began last and is still open.
  */
 enum sim_walk { SIM_WALK_SHRINKER, SIM_WALK_WORKER, SIM_WALK_STORE, SIM_WALK_DIRECT };
 
@@ -95,6 +99,9 @@ struct sim_sink {
 	void (*read)(struct sim_sink *sink, uint64_t time_ns, uint8_t area, uint32_t slot,
 		     uint16_t memcg);
 	void (*discard)(struct sim_sink *sink, uint8_t area, uint32_t slot); /* the slot was freed */
+	/* Work without I/O; may be NULL: a page was stored in zswap / came back from it. */
+	void (*store)(struct sim_sink *sink, uint16_t len);
+	void (*load)(struct sim_sink *sink, uint16_t len);
 };
 
 /* Counters of a model, named as the kernel or the studies name them; see DESIGN "Metrics". */
@@ -122,6 +129,7 @@ struct sim_sink {
 	X(walks)                                                                                   \
 	X(rotated)                                                                                 \
 	X(unknown_refaults) /* a slot came back whose swap-out the trace does not have */          \
+	X(cached_refaults)  /* a slot came back although its only copy was in memory */            \
 	X(guessed_lengths)  /* a store whose compressed length the trace does not have */
 
 struct sim_counters {
@@ -139,6 +147,9 @@ void sim_free(struct sim *sim);
 
 /* Feeds rows [from, to) of a batch. Out-of-range ids were refused by sim_check_batch() before. */
 void sim_feed(struct sim *sim, const struct db_batch *batch, uint32_t from, uint32_t to);
+
+/* Ends the direct run that is still open at the end of the events, so that the sink has seen all. */
+void sim_flush(struct sim *sim);
 
 /* ZR_CORRUPT, naming the event, when ids of the batch lie outside what the machine has. */
 enum zr_err sim_check_batch(const struct sim_machine *machine, const struct db_batch *batch);
@@ -159,7 +170,8 @@ struct sim_state sim_state(const struct sim *sim);
 enum sim_slot { SIM_SLOT_FREE, SIM_SLOT_ZSWAP, SIM_SLOT_DISK, SIM_SLOT_ZERO, SIM_SLOT_CACHED,
 		SIM_SLOT_UNKNOWN };
 
-/* What the model holds in a slot; CACHED: allocated, but its only copy is in memory. */
+/* What the model holds in a slot; CACHED: allocated, but its only copy is in memory. UNKNOWN is the answer
+ * for a slot that the machine does not have. */
 enum sim_slot sim_slot_state(const struct sim *sim, uint8_t area, uint32_t slot);
 
 /* -------------------------------------------------------------------------------------- swap I/O */
@@ -196,11 +208,25 @@ struct play_options {
 	/* Called a few times a second with the part done (0..1); returning false ends the replay early. */
 	bool (*progress)(void *arg, double done);
 	void *progress_arg;
+	/* Told in a sentence what is about to be overwritten, before it is; may be NULL. */
+	void (*say)(void *arg, const char *text);
+	void *say_arg;
 };
 
-/* Replays the trace under every policy and stores one run a policy in `results` (may be `trace` itself if
- * that was opened with DB_RESULTS). The trace is decoded once for PLAY_NULL; once a repetition and policy
- * for PLAY_DEVICE, where the policies take turns. */
+/*
+ * Replays the trace under every policy and stores one run a policy (and host) in `results` (may be `trace`
+ * itself if that was opened with DB_RESULTS).
+ *
+ * A first pass over the events checks all ids, so that damage is told before anything is overwritten or
+ * stored. Then the trace is decoded once for PLAY_NULL and shared by all policies; once a repetition and
+ * policy for PLAY_DEVICE, where the policies take turns. PLAY_NULL is deterministic and is done once
+ * whatever `reps` says. What ends early, by the user or by an error of the device, is stored as partial,
+ * with the reason in the run's note.
+ *
+ * Figures: counts of the pool model are DB_MODELLED, the I/O plan is DB_PLANNED, times on a device are
+ * DB_MEASURED. On a block device write_requests, write_merges and pages_per_write_request come from the
+ * kernel's block statistics (DB_MEASURED) and the plan's are beside them as ..._planned.
+ */
 enum zr_err play_replay(struct db *trace, struct db *results, const struct play_options *options);
 
 /* -------------------------------------------------------------------------------------------- race */
@@ -208,6 +234,7 @@ enum zr_err play_replay(struct db *trace, struct db *results, const struct play_
 /*
  * Several policies in lock step over one trace, on the null target, for the dashboard. All lanes stand at
  * the same event. Going back replays from the start (an arena of decoded events is kept: 24 bytes each).
+ * Of a trace with several hosts, the one with the most events is raced.
  */
 struct play_race;
 
@@ -250,7 +277,7 @@ struct play_lane play_race_lane(const struct play_race *race, uint32_t lane);
 enum sim_slot play_race_slot(const struct play_race *race, uint32_t lane, uint8_t area,
 			     uint32_t slot, bool *being_written);
 
-/* The span of slots that the trace touches, for the map. */
+/* The span of slots that the trace touches, for the map; of the area in which it is widest. */
 void play_race_slot_span(const struct play_race *race, uint8_t *area, uint32_t *lowest,
 			 uint32_t *highest);
 

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The device target: the plan of swapio.h carried out with io_uring and O_DIRECT on a block device or a
+ * regular file.
+ *
+ * Every bio is one write of adjacent slots from a buffer that was registered with the ring. Bios wait in
+ * the context's queue until the plan kicks it; then all of them leave in one io_uring_enter, for which the
+ * kernel plugs the queue itself. It does so only for more than two entries, so two writes that the plan has
+ * inside a plug are sent with a no-op as the third.
+ *
+ * A page that zswap writes back is really decompressed into the buffer; a store really compresses a page;
+ * see content.h. Every written page begins with its slot and a generation that rises with each write of the
+ * slot; a refault reads the page back, waits, and compares them.
+ *
+ *   offset  0            one page that marks a file as zreel's own (block devices: left alone)
+ *           page size    slot 0 of area 0 ... of area 1 ...: each at (1 + slots before it) pages
+ *
+ * Order: a bio waits until earlier writes to its slots have finished, a read likewise. Buffers and
+ * operations are rings: 1024 pages and 512 operations, reused in order of issue.
+ *
+ * The first failure is kept and everything after it is skipped; device_error() tells it.
+ */
+#ifndef REPLAYER_DEVICE_H
+#define REPLAYER_DEVICE_H
+
+#include "replayer/swapio.h"
+
+struct device_options {
+	const char *path;
+	const char *yes_destroy;   /* the path again, where it is needed */
+	uint64_t file_bytes;	   /* a regular file is made this large; 0 = what the slots need */
+	uint32_t page_size, n_areas;
+	const uint64_t *area_slots;
+	bool no_cpu;
+	void (*say)(void *arg, const char *text); /* told what is about to be overwritten; may be NULL */
+	void *say_arg;
+};
+
+struct device_report {
+	uint64_t enters;	/* io_uring_enter calls that submitted writes */
+	uint64_t write_entries; /* writes in them */
+	uint64_t bytes_written;
+	uint64_t early_kicks; /* times that a bio could not wait for its context's kick */
+	uint64_t reads, verified; /* refaults; those whose content was known and compared */
+	struct zr_hist read_ns;
+	bool counted; /* the kernel's block statistics were there; else the next two are 0 */
+	uint64_t write_requests, write_merges;
+};
+
+struct device;
+
+/* Refuses whatever could hold something of value; see device_guard.h. */
+enum zr_err device_open(const struct device_options *options, struct device **out);
+
+/* The target to give to swapio_init(). */
+struct swapio_target *device_target(struct device *device);
+
+/* The first failure so far, ZR_OK if none; its sentence is in zr_error_text(). */
+enum zr_err device_error(const struct device *device);
+
+/* Starts a pass: statistics and report from zero, nothing of what earlier passes wrote is expected. */
+enum zr_err device_start(struct device *device);
+
+/* Waits for all that is in flight and fills the report, also after an error. */
+enum zr_err device_finish(struct device *device, struct device_report *out);
+
+/* Removes the file if device_open() made it; NULL is fine. */
+void device_close(struct device *device);
+
+#endif

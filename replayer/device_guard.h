@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What stands before a device that is about to be overwritten.
+ *
+ * A block device is opened only if it is named twice, is not mounted, not swapped on, not in use by the
+ * kernel or anybody with an exclusive claim (O_EXCL), and carries no signature that is known here. An
+ * existing regular file is opened only if zreel made it or it is named twice, and never while it is swapped
+ * on. A file that is not there is made, marked as zreel's, and removed by device_close().
+ */
+#ifndef REPLAYER_DEVICE_GUARD_H
+#define REPLAYER_DEVICE_GUARD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "db/base/err.h"
+
+struct device_file {
+	int fd; /* O_RDWR | O_DIRECT */
+	bool is_block, created;
+	uint32_t major, minor; /* of a block device */
+	uint64_t bytes;	       /* size found */
+	char model[128];       /* model and serial, where the kernel tells */
+};
+
+/* Bytes that device_signature() wants to see. */
+enum { DEVICE_SIGNATURE_BYTES = 68 * 1024 };
+
+/* Marks the first page of a file as zreel's, and recognises it. */
+void device_mark(void *page, size_t bytes);
+bool device_is_marked(const void *page, size_t bytes);
+
+/* The name of what the first bytes of a device hold, or NULL: file systems, swap, volume managers,
+ * encryption, partition tables. */
+const char *device_signature(const void *start, size_t bytes);
+
+/* Is `device` (MAJOR:MINOR) or `path` named in text of the form of /proc/self/mountinfo, /proc/swaps? */
+bool device_is_mounted(const char *mountinfo, uint32_t major, uint32_t minor);
+bool device_is_swap(const char *swaps, const char *path);
+
+enum zr_err device_file_open(const char *path, const char *yes_destroy, struct device_file *out);
+
+/* /sys/dev/block/MAJOR:MINOR/stat: writes completed and writes merged. False where there is none. */
+bool device_statistics(uint32_t major, uint32_t minor, uint64_t *write_requests, uint64_t *write_merges);
+
+#endif

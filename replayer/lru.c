@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: MIT */
+/* The lists of lru.h. */
+#include "replayer/lru.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "replayer/pages.h"
+#include "replayer/replayer.h"
+
+static_assert(sizeof(struct slot) == 16, "a slot is 16 bytes");
+
+enum { PREFETCH = 12 }; /* references ahead, in a compaction */
+
+/* A place in a list, on the way from head to tail. */
+struct cursor {
+	uint32_t chunk, at;
+};
+
+enum zr_err lru_init(struct lru *lru, struct slot *slots, uint32_t n_slots, uint32_t n_lists)
+{
+	void *lists, *refs, *next;
+	enum zr_err err;
+
+	/* All lengths sum up to at most 2 * slots + SLACK * lists; a list wastes less than a chunk at
+	 * either end. */
+	uint64_t chunks =
+		2 * (uint64_t)n_slots / LRU_CHUNK + (LRU_SLACK / LRU_CHUNK + 2) * (uint64_t)n_lists + 2;
+
+	memset(lru, 0, sizeof(*lru));
+	lru->slots = slots;
+	lru->n_lists = n_lists;
+	lru->chunks = (uint32_t)chunks;
+	lru->used = 1;
+	err = pages_new(n_lists, sizeof(*lru->lists), "the LRU lists", &lists);
+	lru->lists = lists;
+	if (!err) {
+		err = pages_new(chunks, LRU_CHUNK * sizeof(*lru->refs), "the LRU entries", &refs);
+		lru->refs = refs;
+	}
+	if (!err) {
+		err = pages_new(chunks, sizeof(*lru->next), "the LRU chunks", &next);
+		lru->next = next;
+	}
+	return err;
+}
+
+void lru_fini(struct lru *lru)
+{
+	pages_free(lru->lists, lru->n_lists, sizeof(*lru->lists));
+	pages_free(lru->refs, lru->chunks, LRU_CHUNK * sizeof(*lru->refs));
+	pages_free(lru->next, lru->chunks, sizeof(*lru->next));
+	memset(lru, 0, sizeof(*lru));
+}
+
+static struct lru_ref *ref_at(const struct lru *lru, uint32_t chunk, uint32_t at)
+{
+	return &lru->refs[(size_t)chunk * LRU_CHUNK + at];
+}
+
+static bool is_live(const struct lru *lru, uint16_t memcg, const struct lru_ref *ref)
+{
+	const struct slot *slot = &lru->slots[ref->slot];
+
+	return slot->state == SIM_SLOT_ZSWAP && slot->seq == ref->seq && slot->memcg == memcg;
+}
+
+static uint32_t take_chunk(struct lru *lru)
+{
+	uint32_t chunk = lru->free;
+
+	if (chunk) {
+		lru->free = lru->next[chunk];
+	} else {
+		assert(lru->used < lru->chunks);
+		chunk = lru->used++;
+	}
+	lru->next[chunk] = 0;
+	return chunk;
+}
+
+/* Gives back the chunks from `chunk` to the end of its chain. */
+static void give_chunks(struct lru *lru, uint32_t chunk)
+{
+	while (chunk) {
+		uint32_t next = lru->next[chunk];
+
+		lru->next[chunk] = lru->free;
+		lru->free = chunk;
+		chunk = next;
+	}
+}
+
+static void make_empty(struct lru *lru, struct lru_list *list)
+{
+	give_chunks(lru, list->head_chunk);
+	list->head_chunk = list->tail_chunk = 0;
+	list->head_at = list->tail_at = 0;
+	list->length = 0;
+}
+
+/* The cursor's reference; moves on. A chunk's end is crossed only when there is something behind it. */
+static struct lru_ref *step(const struct lru *lru, struct cursor *cursor)
+{
+	if (cursor->at == LRU_CHUNK) {
+		cursor->chunk = lru->next[cursor->chunk];
+		cursor->at = 0;
+	}
+	return ref_at(lru, cursor->chunk, cursor->at++);
+}
+
+static void compact(struct lru *lru, uint16_t memcg)
+{
+	struct lru_list *list = &lru->lists[memcg];
+	struct cursor from = { list->head_chunk, list->head_at };
+	struct cursor to = from;
+	uint32_t kept = 0;
+
+	if (!list->live) {
+		make_empty(lru, list);
+		return;
+	}
+	for (uint32_t i = 0; i < list->length; i++) {
+		const struct lru_ref *ref = step(lru, &from);
+
+		if (from.at + PREFETCH < LRU_CHUNK)
+			__builtin_prefetch(&lru->slots[ref[PREFETCH].slot]);
+		if (!is_live(lru, memcg, ref))
+			continue;
+		*step(lru, &to) = *ref;
+		kept++;
+	}
+	assert(kept == list->live);
+	give_chunks(lru, lru->next[to.chunk]);
+	lru->next[to.chunk] = 0;
+	list->tail_chunk = to.chunk;
+	list->tail_at = to.at;
+	list->length = kept;
+}
+
+static void keep_short(struct lru *lru, uint16_t memcg)
+{
+	const struct lru_list *list = &lru->lists[memcg];
+
+	if (list->length > 2 * (uint64_t)list->live + LRU_SLACK)
+		compact(lru, memcg);
+}
+
+static void add_chunk(struct lru *lru, struct lru_list *list)
+{
+	uint32_t chunk = take_chunk(lru);
+
+	if (list->tail_chunk)
+		lru->next[list->tail_chunk] = chunk;
+	else
+		list->head_chunk = chunk;
+	list->tail_chunk = chunk;
+	list->tail_at = 0;
+}
+
+void lru_append(struct lru *lru, uint16_t memcg, uint32_t slot)
+{
+	struct lru_list *list = &lru->lists[memcg];
+
+	if (!list->tail_chunk || list->tail_at == LRU_CHUNK)
+		add_chunk(lru, list);
+	lru->slots[slot].seq = list->next_seq++;
+	*ref_at(lru, list->tail_chunk, list->tail_at++) =
+		(struct lru_ref){ .slot = slot, .seq = lru->slots[slot].seq };
+	list->length++;
+	list->live++;
+}
+
+/* Drops the first reference, live or stale. */
+static void drop_head(struct lru *lru, struct lru_list *list)
+{
+	uint32_t chunk = list->head_chunk;
+
+	list->length--;
+	if (++list->head_at < LRU_CHUNK)
+		return;
+	if (chunk == list->tail_chunk) {
+		make_empty(lru, list);
+		return;
+	}
+	list->head_chunk = lru->next[chunk];
+	list->head_at = 0;
+	lru->next[chunk] = 0;
+	give_chunks(lru, chunk);
+}
+
+bool lru_peek(struct lru *lru, uint16_t memcg, struct lru_ref *out)
+{
+	struct lru_list *list = &lru->lists[memcg];
+
+	if (!list->live)
+		return false;
+	for (;;) {
+		*out = *ref_at(lru, list->head_chunk, list->head_at);
+		if (is_live(lru, memcg, out))
+			return true;
+		drop_head(lru, list);
+	}
+}
+
+bool lru_pop(struct lru *lru, uint16_t memcg, uint32_t *slot)
+{
+	struct lru_list *list = &lru->lists[memcg];
+	struct lru_ref ref;
+
+	if (!lru_peek(lru, memcg, &ref))
+		return false;
+	drop_head(lru, list);
+	list->live--;
+	*slot = ref.slot;
+	keep_short(lru, memcg);
+	return true;
+}
+
+void lru_dropped(struct lru *lru, uint16_t memcg)
+{
+	lru->lists[memcg].live--;
+	keep_short(lru, memcg);
+}
+
+uint32_t lru_read(const struct lru *lru, uint16_t memcg, uint32_t *slots, uint32_t room)
+{
+	const struct lru_list *list = &lru->lists[memcg];
+	struct cursor cursor = { list->head_chunk, list->head_at };
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < list->length && n < room; i++) {
+		const struct lru_ref *ref = step(lru, &cursor);
+
+		if (is_live(lru, memcg, ref))
+			slots[n++] = ref->slot;
+	}
+	return n;
+}

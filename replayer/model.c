@@ -1,0 +1,400 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The model: what zswap would have held, refused and written under a policy, event by event.
+ *
+ * It is driven by demand: the recorded swap-outs (OUT), refaults (IN), frees (FREE) and shrinker scans
+ * (SCAN: nr_to_scan entries of that memcg, at their place among the events) are taken as given; who is
+ * stored or refused, written back and when, and what a refault then finds, is computed anew. Recorded WB,
+ * WORKER and SHRINK are results and therefore ignored; RECLAIM only ends a run of direct swap-outs.
+ *
+ * A slot is, in the model,
+ *
+ *   FREE     not in use, or never seen
+ *   ZSWAP    compressed in the pool, on its memcg's list
+ *   DISK     written, by zswap or directly
+ *   ZERO     known to be zero-filled; no bytes anywhere
+ *   CACHED   allocated, but the only copy is in memory
+ *
+ *           OUT stored   OUT refused      OUT zero   IN                        FREE   walk
+ *   FREE    ZSWAP        DISK (or CACHED  ZERO       as recorded, counted as   FREE   -
+ *                        if it was KEPT)             unknown_refaults
+ *   ZSWAP   ZSWAP (new)  "                "          CACHED, zswpin            FREE   DISK
+ *   DISK    ZSWAP        "                "          DISK, pswpin              FREE   -
+ *   ZERO    ZSWAP        "                "          ZERO, swpin_zero          FREE   -
+ *   CACHED  ZSWAP        "                "          CACHED, cached_refaults   FREE   -
+ *
+ * A refault is served from where the *model* has the page. Where the recording had it elsewhere:
+ *   - in zswap there, on disk here: a disk read. The recorded page was dirty after its load and so was
+ *     stored again later; that OUT is taken as demand, though a clean page read from disk might have been
+ *     dropped instead. Policies that write back more than the recording are charged with it.
+ *   - on disk there, in zswap here: a load. The page is now dirty, with its only copy in memory; where the
+ *     recording dropped the clean page and read it again, the swap-out that would have come between is not
+ *     in the trace. That second IN finds CACHED: it is counted (cached_refaults), with no I/O and no guess.
+ *   - a slot that was filled before the recording began, or whose history crosses a gap (DB_F_UNKNOWN), is
+ *     unknown: its refault is counted (unknown_refaults) and moves nothing; then it is where the recording
+ *     says. A refault that failed (DB_IN_ERROR) changes nothing.
+ *
+ * early_refaults count the first read of a written-back page within 1, 10, 60 s of its write (each contains
+ * the one before). lru_inversions count the first read of any written page that finds an entry of its memcg
+ * in the pool that is older than it: stored, or given its second chance, before the page itself last was;
+ * "before" is the order of the LRU list (seq in lru.h), so the oldest entry decides and the test is O(1).
+ *
+ * Not modelled yet: NUMA nodes (one list a memcg), the cgroup tree (the worker's round is by dense id, 0
+ * being the root), memory.zswap.max other than where the recording met it, the swap cache (a page that is
+ * refaulted while its writeback is in flight is read from disk here), readahead (the recorded INs are it).
+ *
+ * Memory: 16 bytes a slot of the swap areas, 12 a zspage, 16 a swapped-out slot on the lists, touched only
+ * as far as used. Cost: one random access an event (the slot), and one to the zspage, both prefetched from
+ * rows ahead.
+ */
+#include "replayer/model.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "replayer/pages.h"
+
+enum { PREFETCH_SLOT = 24, PREFETCH_ZSPAGE = 12 };
+
+/* ------------------------------------------------------------------------------------------- life */
+
+static enum zr_err set_limits(struct sim *sim)
+{
+	const struct sim_policy *policy = &sim->policy;
+	uint64_t mem = policy->mem_bytes ? (uint64_t)policy->mem_bytes / sim->machine.page_size :
+					   sim->machine.mem_pages;
+	uint32_t pool =
+		(uint32_t)(policy->pool_percent == SIM_RECORDED ? sim->machine.max_pool_percent :
+								  policy->pool_percent);
+	uint32_t accept = (uint32_t)(policy->accept_percent == SIM_RECORDED ?
+					     sim->machine.accept_threshold_percent :
+					     policy->accept_percent);
+
+	if (policy->pool_bytes) {
+		sim->limit_pages = (uint64_t)policy->pool_bytes / sim->machine.page_size;
+	} else if (mem) {
+		sim->limit_pages = mem * pool / 100;
+	} else {
+		return zr_fail(
+			ZR_NO_DATA,
+			"policy '%s': the trace does not say how much memory the machine had, which is "
+			"what the pool's limit is a part of; add mem=BYTES or pool=BYTES",
+			policy->text);
+	}
+	sim->accept_pages = sim->limit_pages * accept / 100;
+	return ZR_OK;
+}
+
+static enum zr_err place_areas(struct sim *sim)
+{
+	uint64_t slots = 0;
+
+	for (uint32_t area = 0; area < sim->machine.n_areas; area++) {
+		sim->area_base[area] = (uint32_t)slots;
+		if (sim->machine.area_slots[area] > UINT32_MAX / 2 - slots)
+			return zr_fail(ZR_LIMIT,
+				       "swap area %u has %llu slots; a model has room for %u in all",
+				       area, (unsigned long long)sim->machine.area_slots[area],
+				       UINT32_MAX / 2);
+		slots += sim->machine.area_slots[area];
+	}
+	sim->n_slots = (uint32_t)slots;
+	return ZR_OK;
+}
+
+static enum zr_err make_tables(struct sim *sim)
+{
+	void *slots, *lengths;
+	enum zr_err err;
+
+	err = pages_new(sim->n_slots, sizeof(*sim->slots), "the swap slots", &slots);
+	sim->slots = slots;
+	if (err)
+		return err;
+	err = pages_new(sim->machine.n_memcgs, sizeof(*sim->memcg_len), "the cgroups", &lengths);
+	sim->memcg_len = lengths;
+	if (!err)
+		err = lru_init(&sim->lru, sim->slots, sim->n_slots, sim->machine.n_memcgs);
+	return err ? err : zs_pool_init(&sim->pool, sim->machine.page_size, sim->n_slots + 1);
+}
+
+enum zr_err sim_new(const struct sim_policy *policy, const struct sim_machine *machine,
+		    struct sim_sink *sink, struct sim **out)
+{
+	struct sim *sim = calloc(1, sizeof(*sim));
+	enum zr_err err;
+
+	*out = NULL;
+	if (!sim)
+		return zr_fail(ZR_NOMEM, "making a model for policy '%s': no memory", policy->text);
+	sim->policy = *policy;
+	sim->machine = *machine;
+	sim->sink = sink;
+	err = set_limits(sim);
+	if (!err)
+		err = place_areas(sim);
+	if (!err)
+		err = make_tables(sim);
+	if (err) {
+		sim_free(sim);
+		return err;
+	}
+	*out = sim;
+	return ZR_OK;
+}
+
+void sim_free(struct sim *sim)
+{
+	if (!sim)
+		return;
+	zs_pool_fini(&sim->pool);
+	lru_fini(&sim->lru);
+	pages_free(sim->memcg_len, sim->machine.n_memcgs, sizeof(*sim->memcg_len));
+	pages_free(sim->slots, sim->n_slots, sizeof(*sim->slots));
+	free(sim);
+}
+
+/* ------------------------------------------------------------------------------------------ slots */
+
+uint8_t sim_index_area(const struct sim *sim, uint32_t index)
+{
+	uint32_t area = sim->machine.n_areas - 1;
+
+	while (area && index < sim->area_base[area])
+		area--;
+	return (uint8_t)area;
+}
+
+void sim_drop_entry(struct sim *sim, uint32_t index, enum sim_slot state)
+{
+	struct slot *slot = &sim->slots[index];
+
+	zs_free(&sim->pool, (uint32_t)slot->data);
+	sim->compressed_bytes -= slot->len;
+	slot->state = state;
+	lru_dropped(&sim->lru, slot->memcg);
+}
+
+void sim_set_state(struct sim *sim, uint32_t index, enum sim_slot state)
+{
+	struct slot *slot = &sim->slots[index];
+
+	if (slot->state == SIM_SLOT_ZSWAP)
+		sim_drop_entry(sim, index, state);
+	slot->state = state;
+	slot->fresh = slot->written_back = 0;
+}
+
+void sim_set_on_disk(struct sim *sim, uint32_t index, bool written_back)
+{
+	struct slot *slot = &sim->slots[index];
+
+	slot->state = SIM_SLOT_DISK;
+	slot->data = sim->now_ns - sim->origin_ns;
+	slot->fresh = 1;
+	slot->written_back = written_back;
+}
+
+/* ---------------------------------------------------------------------------------------- refaults */
+
+static void count_first_read(struct sim *sim, const struct slot *slot)
+{
+	const uint64_t second = 1'000'000'000;
+	uint64_t age = sim->now_ns - sim->origin_ns - slot->data;
+	struct lru_ref oldest;
+
+	if (slot->written_back) {
+		sim->counters.early_refaults_1s += age <= 1 * second;
+		sim->counters.early_refaults_10s += age <= 10 * second;
+		sim->counters.early_refaults_60s += age <= 60 * second;
+	}
+	if (lru_peek(&sim->lru, slot->memcg, &oldest) && (int32_t)(oldest.seq - slot->seq) < 0)
+		sim->counters.lru_inversions++;
+}
+
+static void read_disk(struct sim *sim, const struct db_event *event, struct slot *slot)
+{
+	if (slot->fresh)
+		count_first_read(sim, slot);
+	slot->fresh = slot->written_back = 0;
+	sim->counters.pswpin++;
+	sim->counters.disk_refaults++;
+	if (sim->sink)
+		sim->sink->read(sim->sink, event->time_ns, event->area, event->slot, event->memcg);
+}
+
+/* What a slot of unknown history is, once the recording has told where its page came from. */
+static const uint8_t state_after_in[] = {
+	[DB_IN_ZSWAP] = SIM_SLOT_CACHED,
+	[DB_IN_DISK] = SIM_SLOT_DISK,
+	[DB_IN_ZERO] = SIM_SLOT_ZERO,
+};
+
+static void in_unknown(struct sim *sim, const struct db_event *event, uint32_t index)
+{
+	sim->counters.unknown_refaults++;
+	sim_set_state(sim, index, state_after_in[db_flags_outcome(event->flags)]);
+}
+
+static void load(struct sim *sim, uint32_t index)
+{
+	sim->counters.zswpin++;
+	if (sim->sink && sim->sink->load)
+		sim->sink->load(sim->sink, sim->slots[index].len);
+	sim_drop_entry(sim, index, SIM_SLOT_CACHED);
+}
+
+static void in(struct sim *sim, const struct db_event *event)
+{
+	uint32_t index = sim_index(sim, event->area, event->slot);
+	struct slot *slot = &sim->slots[index];
+
+	if (sim->direct.open && sim->direct.task == event->task)
+		sim_end_direct(sim);
+	if (db_flags_outcome(event->flags) >= DB_IN_ERROR)
+		return;
+	if (event->flags & DB_F_UNKNOWN) {
+		in_unknown(sim, event, index);
+		return;
+	}
+	switch ((enum sim_slot)slot->state) {
+	case SIM_SLOT_ZSWAP:
+		load(sim, index);
+		break;
+	case SIM_SLOT_DISK:
+		read_disk(sim, event, slot);
+		break;
+	case SIM_SLOT_ZERO:
+		sim->counters.swpin_zero++;
+		break;
+	case SIM_SLOT_CACHED:
+		sim->counters.cached_refaults++;
+		break;
+	case SIM_SLOT_FREE:
+	case SIM_SLOT_UNKNOWN:
+		in_unknown(sim, event, index);
+		break;
+	}
+}
+
+static void free_slots(struct sim *sim, const struct db_event *event)
+{
+	uint32_t index = sim_index(sim, event->area, event->slot);
+	uint32_t n = db_free_slots(event->len);
+
+	for (uint32_t i = 0; i < n; i++) {
+		if (sim->slots[index + i].state == SIM_SLOT_FREE)
+			continue;
+		sim_set_state(sim, index + i, SIM_SLOT_FREE);
+		sim->slots[index + i].len = 0;
+		if (sim->sink && sim->sink->discard)
+			sim->sink->discard(sim->sink, event->area, event->slot + i);
+	}
+}
+
+/* ------------------------------------------------------------------------------------------ events */
+
+void sim_end_direct(struct sim *sim)
+{
+	if (!sim->direct.open)
+		return;
+	sim->direct.open = false;
+	if (sim->sink)
+		sim->sink->walk_end(sim->sink);
+}
+
+void sim_flush(struct sim *sim)
+{
+	sim_end_direct(sim);
+}
+
+static void reclaim(struct sim *sim, const struct db_event *event)
+{
+	if (sim->direct.open && sim->direct.task == event->task)
+		sim_end_direct(sim);
+}
+
+static void scan(struct sim *sim, const struct db_event *event)
+{
+	if (sim->policy.shrinker)
+		sim_walk(sim, event->memcg, event->slot, SIM_WALK_SHRINKER);
+}
+
+static void (*const handlers[DB_KIND_COUNT])(struct sim *sim, const struct db_event *event) = {
+	[DB_OUT] = sim_out, [DB_IN] = in,	    [DB_FREE] = free_slots,
+	[DB_SCAN] = scan,   [DB_RECLAIM] = reclaim,
+};
+
+enum { SLOT_KINDS = 1 << DB_OUT | 1 << DB_IN | 1 << DB_FREE };
+
+/* Starts fetching the slots of the rows to come; and, nearer, their zspages, whose numbers must have
+ * arrived by then. Forced inline: gcc takes a function that only prefetches for one without effect, and
+ * drops its calls. */
+static inline __attribute__((always_inline)) void prefetch(const struct sim *sim,
+							   const struct db_batch *batch, uint32_t row)
+{
+	uint32_t far = row + PREFETCH_SLOT, near = row + PREFETCH_ZSPAGE;
+
+	if (far < batch->n && SLOT_KINDS >> batch->kind[far] & 1)
+		__builtin_prefetch(&sim->slots[sim_index(sim, batch->area[far], batch->slot[far])], 1);
+	if (near < batch->n && SLOT_KINDS >> batch->kind[near] & 1) {
+		const struct slot *slot =
+			&sim->slots[sim_index(sim, batch->area[near], batch->slot[near])];
+
+		if (slot->state == SIM_SLOT_ZSWAP)
+			__builtin_prefetch(&sim->pool.zspages[slot->data], 1);
+	}
+}
+
+void sim_feed(struct sim *sim, const struct db_batch *batch, uint32_t from, uint32_t to)
+{
+	if (from < to && !sim->started) {
+		sim->started = true;
+		sim->origin_ns = batch->time_ns[from];
+	}
+	for (uint32_t row = from; row < to; row++) {
+		struct db_event event;
+
+		prefetch(sim, batch, row);
+		if (!handlers[batch->kind[row]])
+			continue;
+		event = (struct db_event){ .time_ns = batch->time_ns[row],
+					   .slot = batch->slot[row],
+					   .task = batch->task[row],
+					   .memcg = batch->memcg[row],
+					   .len = batch->len[row],
+					   .kind = batch->kind[row],
+					   .area = batch->area[row],
+					   .order = batch->order[row],
+					   .flags = batch->flags[row] };
+		sim->now_ns = event.time_ns;
+		handlers[event.kind](sim, &event);
+	}
+}
+
+/* ------------------------------------------------------------------------------------------- state */
+
+const struct sim_counters *sim_counters(const struct sim *sim)
+{
+	return &sim->counters;
+}
+
+struct sim_state sim_state(const struct sim *sim)
+{
+	return (struct sim_state){
+		.time_ns = sim->now_ns,
+		.pool_pages = sim->pool.pages,
+		.pool_limit_pages = sim->limit_pages,
+		.accept_pages = sim->accept_pages,
+		.entries = sim->pool.objects,
+		.compressed_bytes = sim->compressed_bytes,
+		.refusing = sim->full,
+	};
+}
+
+enum sim_slot sim_slot_state(const struct sim *sim, uint8_t area, uint32_t slot)
+{
+	if (area >= sim->machine.n_areas || slot >= sim->machine.area_slots[area])
+		return SIM_SLOT_UNKNOWN;
+	return (enum sim_slot)sim->slots[sim_index(sim, area, slot)].state;
+}

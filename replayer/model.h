@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The model's inside: what model.c (events, refaults), store.c (swap-outs) and shrink.c (walks, worker)
+ * share. See model.c for what it does.
+ */
+#ifndef REPLAYER_MODEL_H
+#define REPLAYER_MODEL_H
+
+#include "replayer/lru.h"
+#include "replayer/replayer.h"
+#include "replayer/zsmalloc.h"
+
+/* The large folio whose PART events are being read. */
+struct sim_folio {
+	uint32_t next, left; /* slot index of the next part; parts to come */
+	bool stored;	     /* page by page; else the whole folio has been dealt with */
+};
+
+/* The open run of direct swap-outs. */
+struct sim_direct {
+	bool open;
+	uint32_t task;
+};
+
+struct sim {
+	struct sim_policy policy;
+	struct sim_machine machine;
+	struct sim_sink *sink;
+	struct sim_counters counters;
+
+	struct slot *slots; /* of all areas, one after the other */
+	uint32_t n_slots;
+	uint32_t area_base[DB_AREA_MAX + 1];
+	struct lru lru;
+	struct zs_pool pool;
+	uint64_t compressed_bytes;
+	uint16_t *memcg_len; /* last length seen of each memcg's pages */
+
+	uint64_t limit_pages, accept_pages;
+	bool full; /* the limit was reached and the pool has not drained since */
+	bool worker_queued;
+	uint32_t next_memcg; /* where the worker goes on */
+
+	uint64_t origin_ns, now_ns;
+	bool started;
+	struct sim_folio folio;
+	struct sim_direct direct;
+};
+
+/* A slot by its index in `slots`, and back. */
+static inline uint32_t sim_index(const struct sim *sim, uint8_t area, uint32_t slot)
+{
+	return sim->area_base[area] + slot;
+}
+
+uint8_t sim_index_area(const struct sim *sim, uint32_t index);
+
+/* Takes the slot's entry out of the pool and off its list; the slot is then in `state`. */
+void sim_drop_entry(struct sim *sim, uint32_t index, enum sim_slot state);
+
+/* The slot holds nothing that was written, or something that was. */
+void sim_set_state(struct sim *sim, uint32_t index, enum sim_slot state);
+void sim_set_on_disk(struct sim *sim, uint32_t index, bool written_back);
+
+void sim_end_direct(struct sim *sim);
+
+/* store.c: a row of kind OUT. */
+void sim_out(struct sim *sim, const struct db_event *event);
+
+/* shrink.c: one walk over a memcg's list; returns pages written. */
+uint32_t sim_walk(struct sim *sim, uint16_t memcg, uint32_t budget, enum sim_walk kind);
+
+/* shrink.c: one call of the kernel's shrink_memcg; `SHRINK` outcomes as recorded ones. */
+enum db_shrink sim_shrink_memcg(struct sim *sim, uint16_t memcg, uint32_t budget, enum sim_walk kind);
+
+/* shrink.c: one run of the background worker. */
+void sim_run_worker(struct sim *sim);
+
+#endif

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: MIT */
+/* Policies: the words that are understood, what they mean, and what is said about the others. */
+#include "replayer/test_events.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* The text form, put knob by knob over another preset, gives the policy again. */
+static void the_text_form_says_all_of_a_policy(void **state)
+{
+	(void)state;
+	for (const struct sim_preset *preset = sim_presets(); preset->name; preset++) {
+		struct sim_policy policy = policy_of(preset->name), other;
+		char text[256], half[2][128], *middle, again[256];
+
+		assert_string_equal(policy.text, preset->name);
+		policy.pool_percent = 17;
+		policy.mem_bytes = 1 << 30;
+		sim_policy_to_text(&policy, text, sizeof(text));
+		/* As a whole it is longer than what a user may type: two halves, each keeps the rest. */
+		middle = strstr(text, "+accept");
+		assert_non_null(middle);
+		snprintf(half[0], sizeof(half[0]), "shrink-off+%.*s", (int)(middle - text), text);
+		snprintf(half[1], sizeof(half[1]), "%s%s", preset->name, middle);
+		other = policy_of(half[0]);
+		assert_int_equal(other.batch, policy.batch);
+		assert_int_equal(other.plug, policy.plug);
+		assert_int_equal(other.walk, policy.walk);
+		assert_int_equal(other.store_walk, policy.store_walk);
+		assert_int_equal(other.shrink_enabled, policy.shrink_enabled);
+		other = policy_of(half[1]);
+		sim_policy_to_text(&other, again, sizeof(again));
+		assert_string_equal(again, text);
+	}
+}
+
+static void presets_mean_what_their_studies_say(void **state)
+{
+	struct sim_policy p;
+
+	(void)state;
+	p = policy_of("unbatched");
+	assert_true(p.batch == 1 && !p.plug && p.shrink_enabled && p.second_chance && p.walk == 32);
+	assert_true(p.accept_percent == SIM_RECORDED && p.pool_percent == SIM_RECORDED &&
+		    p.shrinker == SIM_RECORDED && !p.pool_bytes && !p.mem_bytes);
+	p = policy_of("batched");
+	assert_true(p.batch == 32 && !p.plug);
+	p = policy_of("plug-only");
+	assert_true(p.batch == 1 && p.plug);
+	p = policy_of("plugged");
+	assert_true(p.batch == 32 && p.plug);
+	p = policy_of("memcg-1");
+	assert_true(p.walk == 1 && p.store_walk == 1);
+	p = policy_of("memcg-batch");
+	assert_true(p.walk == 32 && p.store_walk == 32);
+	p = policy_of("shrink-off");
+	assert_true(!p.shrink_enabled && p.accept_percent == 100);
+	p = policy_of("hysteresis");
+	assert_true(!p.shrink_enabled && p.accept_percent == 90);
+}
+
+static void knobs_overwrite_from_left_to_right(void **state)
+{
+	struct sim_policy p = policy_of("batched+batch=8+batch=off+pool=10%+pool=3G+accept=50%+mem=2T");
+
+	(void)state;
+	assert_int_equal(p.batch, 1);
+	assert_int_equal(p.pool_percent, SIM_RECORDED);
+	assert_int_equal(p.pool_bytes, 3ll << 30);
+	assert_int_equal(p.accept_percent, 50);
+	assert_int_equal(p.mem_bytes, 2ll << 40);
+	p = policy_of("plugged+pool=1G+pool=recorded+shrinker=off+shrinker=recorded+second_chance=off");
+	assert_int_equal(p.pool_bytes, 0);
+	assert_int_equal(p.shrinker, SIM_RECORDED);
+	assert_false(p.second_chance);
+}
+
+static void bad_words_are_named_with_what_there_is(void **state)
+{
+	static const struct {
+		const char *text, *says;
+	} bad[] = {
+		{ "", "begins" },
+		{ "nosuch", "'nosuch' is not a preset" },
+		{ "batch=on", "is not a preset" },
+		{ "vswap", "'vswap' is not implemented yet" },
+		{ "linux-7.3", "not implemented yet" },
+		{ "batched+nosuch=1", "'nosuch' is not a knob" },
+		{ "batched+", NULL },
+		{ "batched+batch", "off|on|N" },
+		{ "batched+batch=", "off|on|N" },
+		{ "batched+batch=0", "off|on|N" },
+		{ "batched+batch=257", "off|on|N" },
+		{ "batched+batch=-1", "off|on|N" },
+		{ "batched+batch=8x", "off|on|N" },
+		{ "batched+plug=maybe", "off|on" },
+		{ "batched+plug=recorded", "off|on" },
+		{ "batched+walk=0", "knob 'walk'" },
+		{ "batched+walk=99999999999999999999", "knob 'walk'" },
+		{ "batched+accept=101", "PCT" },
+		{ "batched+accept=-1", "PCT" },
+		{ "batched+pool=101%", "PCT%" },
+		{ "batched+pool=0", "PCT%" },
+		{ "batched+pool=1Q", "PCT%" },
+		{ "batched+pool=1KK", "PCT%" },
+		{ "batched+pool=9000000000G", "PCT%" },
+		{ "batched+sched=none", "not implemented yet" },
+		{ "batched+slots=vswap", "not implemented yet" },
+		{ "batched+aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
+		  "too long" },
+	};
+	struct sim_policy policy;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		enum zr_err err = sim_policy_parse(bad[i].text, &policy);
+
+		assert_int_equal(err, bad[i].says ? ZR_BAD_POLICY : ZR_OK);
+		if (bad[i].says && !strstr(zr_error_text(), bad[i].says))
+			fail_msg("'%s' gives: %s", bad[i].text, zr_error_text());
+		zr_error_clear();
+	}
+}
+
+static void a_policy_that_is_too_long_is_refused(void **state)
+{
+	char text[400];
+	struct sim_policy policy;
+
+	(void)state;
+	memset(text, 'x', sizeof(text) - 1);
+	text[sizeof(text) - 1] = '\0';
+	assert_int_equal(sim_policy_parse(text, &policy), ZR_BAD_POLICY);
+	zr_error_clear();
+}
+
+static void every_knob_of_the_table_is_understood(void **state)
+{
+	(void)state;
+	for (const struct sim_knob_help *knob = sim_knobs(); knob->name; knob++) {
+		struct sim_policy policy;
+		char text[64];
+
+		assert_true(knob->values[0] && knob->help[0]);
+		snprintf(text, sizeof(text), "unbatched+%s=50%s", knob->name,
+			 strcmp(knob->name, "pool") == 0 ? "%" : "");
+		if (sim_policy_parse(text, &policy) != ZR_OK) {
+			zr_error_clear(); /* a switch */
+			snprintf(text, sizeof(text), "unbatched+%s=1", knob->name);
+			assert_int_equal(sim_policy_parse(text, &policy), ZR_OK);
+		}
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_text_form_says_all_of_a_policy),
+		cmocka_unit_test(presets_mean_what_their_studies_say),
+		cmocka_unit_test(knobs_overwrite_from_left_to_right),
+		cmocka_unit_test(bad_words_are_named_with_what_there_is),
+		cmocka_unit_test(a_policy_that_is_too_long_is_refused),
+		cmocka_unit_test(every_knob_of_the_table_is_understood),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

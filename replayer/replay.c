@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Replaying a trace under a list of policies; results go to the database.
+ *
+ *   survey ──> for each host: batch ──> lane A  lane B  lane C      null: all lanes share the decoded batch
+ *                                      (model -> plan [-> device])  device: one lane a pass, policies in turn
+ *
+ * A lane is a model with its I/O plan. Lanes know nothing of each other, so what a lane computes does not
+ * depend on which others run beside it.
+ */
+#include "replayer/replayer.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "replayer/device.h"
+#include "replayer/results.h"
+#include "replayer/survey.h"
+#include "replayer/swapio.h"
+
+enum { SLICE = 256, PROGRESS_EVERY_NS = 200'000'000 };
+
+struct lane {
+	const struct sim_policy *policy;
+	struct sim *sim;
+	struct swapio swapio;
+	struct series series;
+	struct metrics metrics;
+};
+
+struct replay {
+	struct db *trace, *results;
+	const struct play_options *options;
+	struct zr_arena arena;
+	struct sim_policy *policies;
+	struct survey_host *hosts;
+	size_t n_hosts;
+	uint64_t work, work_done; /* events to feed, over all lanes, passes and hosts */
+	uint64_t last_progress_ns;
+	bool stopped; /* by the user */
+};
+
+static uint64_t clock_ns(clockid_t clock)
+{
+	struct timespec ts;
+
+	clock_gettime(clock, &ts);
+	return (uint64_t)ts.tv_sec * 1'000'000'000 + (uint64_t)ts.tv_nsec;
+}
+
+/* ----------------------------------------------------------------------------------------- lanes */
+
+static enum zr_err lane_init(struct lane *lane, const struct sim_policy *policy,
+			     const struct sim_machine *machine, struct swapio_target *target)
+{
+	lane->policy = policy;
+	swapio_init(&lane->swapio, policy, machine->page_size, target);
+	return sim_new(policy, machine, &lane->swapio.sink, &lane->sim);
+}
+
+/* The figures that it has gathered stay. */
+static void lane_stop(struct lane *lane)
+{
+	sim_free(lane->sim);
+	lane->sim = NULL;
+}
+
+static void lane_fini(struct lane *lane)
+{
+	lane_stop(lane);
+	metrics_fini(&lane->metrics);
+}
+
+static void report_progress(struct replay *replay)
+{
+	const struct play_options *options = replay->options;
+	uint64_t now;
+
+	if (!options->progress || replay->stopped)
+		return;
+	now = clock_ns(CLOCK_MONOTONIC);
+	if (now - replay->last_progress_ns < PROGRESS_EVERY_NS && replay->work_done < replay->work)
+		return;
+	replay->last_progress_ns = now;
+	/* Who stops what is done already has stopped nothing. */
+	if (!options->progress(options->progress_arg, (double)replay->work_done / (double)replay->work))
+		replay->stopped = replay->work_done < replay->work;
+}
+
+/* Feeds a batch slice by slice; a device may fail, or the user stop, after any of them. */
+static void lane_feed(struct replay *replay, struct lane *lane, const struct db_batch *batch,
+		      const struct device *device)
+{
+	for (uint32_t from = 0; from < batch->n; from += SLICE) {
+		uint32_t to = from + SLICE < batch->n ? from + SLICE : batch->n;
+		struct sim_state state;
+
+		sim_feed(lane->sim, batch, from, to);
+		state = sim_state(lane->sim);
+		series_offer(&lane->series, &state, &lane->swapio.io);
+		replay->work_done += to - from;
+		if (!device)
+			continue;
+		report_progress(replay);
+		if (replay->stopped || device_error(device))
+			return;
+	}
+}
+
+static enum zr_err feed_lanes(struct replay *replay, uint32_t host, struct lane *lanes, uint32_t n,
+			      const struct device *device)
+{
+	struct db_filter filter = { .kinds = SURVEY_MODEL_KINDS, .host = host };
+	const struct db_batch *batch;
+	struct db_reader *reader;
+	enum zr_err err = db_reader_new(replay->trace, &filter, &reader);
+
+	if (err)
+		return err;
+	while (!(err = db_reader_next(reader, &batch)) && batch) {
+		for (uint32_t i = 0; i < n; i++)
+			lane_feed(replay, &lanes[i], batch, device);
+		report_progress(replay);
+		if (replay->stopped || (device && device_error(device)))
+			break;
+	}
+	for (uint32_t i = 0; i < n; i++)
+		sim_flush(lanes[i].sim);
+	db_reader_free(reader);
+	return err;
+}
+
+/* --------------------------------------------------------------------------------------- results */
+
+static void write_note(const struct survey_host *host, const char *early_end, char *note, size_t bytes)
+{
+	int used = 0;
+
+	note[0] = '\0';
+	if (host->gaps)
+		used = snprintf(note, bytes, "%" PRIu64 " gaps in the trace, %" PRIu64 " events lost%s",
+				host->gaps, host->lost, early_end[0] ? "; " : "");
+	if (used >= 0 && (size_t)used < bytes)
+		snprintf(note + used, bytes - (size_t)used, "%s", early_end);
+}
+
+/* `early_end`: why the run is partial, "" if it is not. */
+static enum zr_err store_lane(struct replay *replay, const struct survey_host *host, struct lane *lane,
+			      const char *early_end)
+{
+	bool on_device = replay->options->target == PLAY_DEVICE;
+	int32_t reps = 0;
+	char knobs[256], note[1280];
+	struct db_run run;
+
+	for (size_t i = 0; i < lane->metrics.n; i++)
+		if (lane->metrics.rows[i].rep >= reps)
+			reps = lane->metrics.rows[i].rep + 1;
+	sim_policy_to_text(lane->policy, knobs, sizeof(knobs));
+	write_note(host, early_end, note, sizeof(note));
+	run = (struct db_run){ .policy = lane->policy->text,
+			       .knobs = knobs,
+			       .target = on_device ? "device" : "null",
+			       .target_detail = on_device ? replay->options->device : "",
+			       .drive = "demand",
+			       .pace = "asap",
+			       .trace_id = db_trace_id(replay->trace),
+			       .trace_path = db_path(replay->trace),
+			       .host = host->host,
+			       .created_realtime_ns = (int64_t)clock_ns(CLOCK_REALTIME),
+			       .reps = reps,
+			       .partial = early_end[0] != '\0',
+			       .note = note };
+	return results_store(replay->results, &run, &lane->metrics, &lane->series);
+}
+
+static const char *stop_reason(const struct replay *replay)
+{
+	return replay->stopped ? "stopped by the user before the end of the trace" : "";
+}
+
+/* ------------------------------------------------------------------------------------------ null */
+
+static enum zr_err replay_null(struct replay *replay, const struct survey_host *host,
+			       struct lane *lanes)
+{
+	uint32_t n = replay->options->n_policies;
+	enum zr_err err = ZR_OK;
+
+	for (uint32_t i = 0; i < n && !err; i++)
+		err = lane_init(&lanes[i], &replay->policies[i], &host->machine, NULL);
+	if (!err)
+		err = feed_lanes(replay, host->host, lanes, n, NULL);
+	for (uint32_t i = 0; i < n && !err; i++) {
+		metrics_add(&lanes[i].metrics,
+			    &(struct replay_figures){ .page_size = host->machine.page_size,
+						      .counters = sim_counters(lanes[i].sim),
+						      .io = &lanes[i].swapio.io });
+		err = store_lane(replay, host, &lanes[i], stop_reason(replay));
+	}
+	return err;
+}
+
+/* ---------------------------------------------------------------------------------------- device */
+
+/* One repetition of one policy. The figures of what was done are kept whatever the device says. */
+static enum zr_err device_pass(struct replay *replay, const struct survey_host *host, struct lane *lane,
+			       struct device *device, int32_t rep)
+{
+	struct device_report report;
+	uint64_t start;
+	enum zr_err err, device_err;
+
+	err = device_start(device);
+	if (!err)
+		err = lane_init(lane, lane->policy, &host->machine, device_target(device));
+	if (err)
+		return err;
+	lane->series = (struct series){ 0 };
+	start = clock_ns(CLOCK_MONOTONIC);
+	err = feed_lanes(replay, host->host, lane, 1, device);
+	device_err = device_finish(device, &report);
+	metrics_add(&lane->metrics,
+		    &(struct replay_figures){ .rep = rep,
+					      .page_size = host->machine.page_size,
+					      .counters = sim_counters(lane->sim),
+					      .io = &lane->swapio.io,
+					      .report = &report,
+					      .makespan_ns = clock_ns(CLOCK_MONOTONIC) - start });
+	lane_stop(lane);
+	return err ? err : device_err;
+}
+
+static enum zr_err device_passes(struct replay *replay, const struct survey_host *host,
+				 struct lane *lanes, struct device *device)
+{
+	uint32_t n = replay->options->n_policies;
+	uint32_t reps = replay->options->reps ? replay->options->reps : 1;
+
+	for (uint32_t i = 0; i < n; i++)
+		lanes[i].policy = &replay->policies[i];
+	for (uint32_t rep = 0; rep < reps; rep++) {
+		for (uint32_t i = 0; i < n && !replay->stopped; i++) {
+			enum zr_err err = device_pass(replay, host, &lanes[i], device, (int32_t)rep);
+
+			if (err)
+				return err;
+		}
+	}
+	return ZR_OK;
+}
+
+/* Policies that never came to run have no figures and are left out. */
+static enum zr_err store_device_lanes(struct replay *replay, const struct survey_host *host,
+				      struct lane *lanes, const char *early_end)
+{
+	enum zr_err err = ZR_OK;
+
+	for (uint32_t i = 0; i < replay->options->n_policies && !err; i++)
+		if (lanes[i].metrics.n)
+			err = store_lane(replay, host, &lanes[i], early_end);
+	return err;
+}
+
+static enum zr_err replay_device(struct replay *replay, const struct survey_host *host,
+				 struct lane *lanes)
+{
+	const struct play_options *options = replay->options;
+	struct device_options device_options = { .path = options->device,
+						 .yes_destroy = options->yes_destroy,
+						 .file_bytes = options->device_bytes,
+						 .page_size = host->machine.page_size,
+						 .n_areas = host->machine.n_areas,
+						 .area_slots = host->top_slots,
+						 .no_cpu = options->no_cpu,
+						 .say = options->say,
+						 .say_arg = options->say_arg };
+	struct device *device;
+	enum zr_err err, store_err;
+	char early_end[1024];
+
+	err = device_open(&device_options, &device);
+	if (err)
+		return err;
+	err = device_passes(replay, host, lanes, device);
+	snprintf(early_end, sizeof(early_end), "%s", err ? zr_error_text() : stop_reason(replay));
+	device_close(device);
+	store_err = store_device_lanes(replay, host, lanes, early_end);
+	return err ? err : store_err;
+}
+
+/* ------------------------------------------------------------------------------------------- all */
+
+static enum zr_err parse_policies(struct replay *replay)
+{
+	const struct play_options *options = replay->options;
+	enum zr_err err = ZR_OK;
+
+	if (!options->n_policies)
+		return zr_fail(ZR_USAGE, "replaying '%s': no policy is named; name one or more with -p",
+			       db_path(replay->trace));
+	if (options->target == PLAY_DEVICE && !options->device)
+		return zr_fail(ZR_USAGE, "replaying '%s' on a device: no device or file is named",
+			       db_path(replay->trace));
+	replay->policies =
+		zr_arena_array(&replay->arena, options->n_policies, sizeof(*replay->policies));
+	if (!replay->policies)
+		return zr_fail(ZR_NOMEM, "reading %u policies: no memory", options->n_policies);
+	for (uint32_t i = 0; i < options->n_policies && !err; i++)
+		err = sim_policy_parse(options->policies[i], &replay->policies[i]);
+	return err;
+}
+
+static void size_up_work(struct replay *replay)
+{
+	const struct play_options *options = replay->options;
+	uint64_t passes = options->n_policies;
+
+	if (options->target == PLAY_DEVICE && options->reps)
+		passes *= options->reps;
+	for (size_t i = 0; i < replay->n_hosts; i++)
+		replay->work += replay->hosts[i].events * passes;
+}
+
+static enum zr_err replay_host(struct replay *replay, const struct survey_host *host)
+{
+	uint32_t n = replay->options->n_policies;
+	struct lane *lanes = calloc(n, sizeof(*lanes));
+	enum zr_err err;
+
+	if (!lanes)
+		return zr_fail(ZR_NOMEM, "replaying under %u policies: no memory", n);
+	err = replay->options->target == PLAY_DEVICE ? replay_device(replay, host, lanes) :
+						       replay_null(replay, host, lanes);
+	for (uint32_t i = 0; i < n; i++)
+		lane_fini(&lanes[i]);
+	free(lanes);
+	return err;
+}
+
+enum zr_err play_replay(struct db *trace, struct db *results, const struct play_options *options)
+{
+	struct replay replay = { .trace = trace, .results = results, .options = options };
+	enum zr_err err = parse_policies(&replay);
+
+	if (!err)
+		err = survey_trace(trace, &replay.arena, &replay.hosts, &replay.n_hosts);
+	if (!err)
+		size_up_work(&replay);
+	for (size_t i = 0; i < replay.n_hosts && !err && !replay.stopped; i++)
+		err = replay_host(&replay, &replay.hosts[i]);
+	zr_arena_fini(&replay.arena);
+	return err;
+}

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: MIT */
+/* The metrics and series of results.h. */
+#include "replayer/results.h"
+
+#include <stdlib.h>
+
+/* ---------------------------------------------------------------------------------------- series */
+
+static void halve(struct series *series)
+{
+	for (uint32_t i = 0; i < SERIES_MAX / 2; i++)
+		series->samples[i] = series->samples[2 * i + 1];
+	series->n = SERIES_MAX / 2;
+	series->step_ns *= 2;
+}
+
+void series_offer(struct series *series, const struct sim_state *state, const struct play_io *io)
+{
+	if (!series->step_ns)
+		series->step_ns = 1;
+	if (series->n && state->time_ns < series->next_ns)
+		return;
+	if (series->n == SERIES_MAX)
+		halve(series);
+	series->samples[series->n++] = (struct series_sample){ .time_ns = state->time_ns,
+							       .pool_pages = state->pool_pages,
+							       .write_pages = io->write_pages,
+							       .write_requests = io->write_requests };
+	series->next_ns = state->time_ns + series->step_ns;
+}
+
+static size_t pool_points(const struct series *series, struct db_point *points)
+{
+	for (uint32_t i = 0; i < series->n; i++)
+		points[i] = (struct db_point){ .series = "pool_pages",
+					       .time_ns = series->samples[i].time_ns,
+					       .value = (double)series->samples[i].pool_pages };
+	return series->n;
+}
+
+/* Of the requests since the sample before; a stretch without any has no point. */
+static size_t request_points(const struct series *series, struct db_point *points)
+{
+	struct series_sample before = { 0 };
+	size_t n = 0;
+
+	for (uint32_t i = 0; i < series->n; i++) {
+		const struct series_sample *now = &series->samples[i];
+		uint64_t requests = now->write_requests - before.write_requests;
+
+		if (requests)
+			points[n++] = (struct db_point){
+				.series = "pages_per_write_request",
+				.time_ns = now->time_ns,
+				.value = (double)(now->write_pages - before.write_pages) /
+					 (double)requests,
+			};
+		before = *now;
+	}
+	return n;
+}
+
+/* --------------------------------------------------------------------------------------- metrics */
+
+static void add(struct metrics *metrics, int32_t rep, const char *name, double value,
+		enum db_figure figure)
+{
+	if (metrics->n == metrics->room) {
+		size_t room = metrics->room ? 2 * metrics->room : 64;
+		struct db_metric *rows = realloc(metrics->rows, room * sizeof(*rows));
+
+		if (!rows) {
+			metrics->no_memory = true;
+			return;
+		}
+		metrics->rows = rows;
+		metrics->room = room;
+	}
+	metrics->rows[metrics->n++] =
+		(struct db_metric){ .rep = rep, .name = name, .value = value, .figure = figure };
+}
+
+static void add_ratio(struct metrics *metrics, int32_t rep, const char *name, uint64_t part,
+		      uint64_t whole, enum db_figure figure)
+{
+	if (whole)
+		add(metrics, rep, name, (double)part / (double)whole, figure);
+}
+
+static void add_counters(struct metrics *metrics, const struct replay_figures *f)
+{
+#define X(name) add(metrics, f->rep, #name, (double)f->counters->name, DB_MODELLED);
+	SIM_COUNTERS(X)
+#undef X
+	add_ratio(metrics, f->rep, "store_reject_rate", f->counters->store_rejected,
+		  f->counters->zswap_store_calls, DB_MODELLED);
+}
+
+static void add_plan(struct metrics *metrics, const struct replay_figures *f)
+{
+	bool counted = f->report && f->report->counted;
+	const struct play_io *io = f->io;
+
+	add(metrics, f->rep, "write_contexts", (double)io->write_contexts, DB_PLANNED);
+	add(metrics, f->rep, "write_bios", (double)io->write_bios, DB_PLANNED);
+	add(metrics, f->rep, "write_pages", (double)io->write_pages, DB_PLANNED);
+	add(metrics, f->rep, "read_requests", (double)io->read_requests, DB_PLANNED);
+	add(metrics, f->rep, "read_pages", (double)io->read_pages, DB_PLANNED);
+	add_ratio(metrics, f->rep, "pages_per_write_bio", io->write_pages, io->write_bios, DB_PLANNED);
+	add(metrics, f->rep, counted ? "write_requests_planned" : "write_requests",
+	    (double)io->write_requests, DB_PLANNED);
+	add(metrics, f->rep, counted ? "write_merges_planned" : "write_merges",
+	    (double)io->write_merges, DB_PLANNED);
+	add_ratio(metrics, f->rep,
+		  counted ? "pages_per_write_request_planned" : "pages_per_write_request",
+		  io->write_pages, io->write_requests, DB_PLANNED);
+}
+
+static void add_device(struct metrics *metrics, const struct replay_figures *f)
+{
+	const struct device_report *report = f->report;
+	uint64_t out_pages = f->counters->zswpout + f->counters->pswpout - f->counters->zswpwb;
+	const double ns_per_us = 1000;
+
+	if (report->counted) {
+		add(metrics, f->rep, "write_requests", (double)report->write_requests, DB_MEASURED);
+		add(metrics, f->rep, "write_merges", (double)report->write_merges, DB_MEASURED);
+		add_ratio(metrics, f->rep, "pages_per_write_request", f->io->write_pages,
+			  report->write_requests, DB_MEASURED);
+	}
+	add(metrics, f->rep, "makespan_us", (double)f->makespan_ns / ns_per_us, DB_MEASURED);
+	if (f->makespan_ns)
+		add(metrics, f->rep, "store_kb_per_s",
+		    (double)out_pages * f->page_size / 1024 / ((double)f->makespan_ns / 1e9),
+		    DB_MEASURED);
+	if (!report->reads)
+		return;
+	add(metrics, f->rep, "disk_refault_p50_us",
+	    (double)zr_hist_quantile(&report->read_ns, 0.50) / ns_per_us, DB_MEASURED);
+	add(metrics, f->rep, "disk_refault_p99_us",
+	    (double)zr_hist_quantile(&report->read_ns, 0.99) / ns_per_us, DB_MEASURED);
+}
+
+void metrics_add(struct metrics *metrics, const struct replay_figures *figures)
+{
+	add_counters(metrics, figures);
+	add_plan(metrics, figures);
+	if (figures->report)
+		add_device(metrics, figures);
+}
+
+void metrics_fini(struct metrics *metrics)
+{
+	free(metrics->rows);
+	*metrics = (struct metrics){ 0 };
+}
+
+enum zr_err results_store(struct db *results, struct db_run *run, const struct metrics *metrics,
+			  const struct series *series)
+{
+	struct db_point *points = calloc(2 * SERIES_MAX, sizeof(*points));
+	enum zr_err err;
+	size_t n;
+
+	if (!points || metrics->no_memory) {
+		free(points);
+		return zr_fail(ZR_NOMEM, "storing the figures of policy '%s': no memory", run->policy);
+	}
+	n = pool_points(series, points);
+	n += request_points(series, points + n);
+	err = db_run_add(results, run, metrics->rows, metrics->n, points, n);
+	free(points);
+	return err;
+}

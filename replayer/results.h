@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a replay leaves behind: metrics and series of a run, in the form that the database takes.
+ *
+ * A series is sampled in trace time. Neither the length of the trace nor the right step need be known: a
+ * full table drops every second sample and doubles the step, so it ends with 200 to 400 of them. Samples
+ * hold running sums; the differences are taken when the run is over.
+ */
+#ifndef REPLAYER_RESULTS_H
+#define REPLAYER_RESULTS_H
+
+#include "replayer/device.h"
+#include "replayer/replayer.h"
+
+enum { SERIES_MAX = 400 };
+
+struct series_sample {
+	uint64_t time_ns, pool_pages, write_pages, write_requests;
+};
+
+struct series {
+	uint64_t step_ns, next_ns;
+	uint32_t n;
+	struct series_sample samples[SERIES_MAX];
+};
+
+/* Takes a sample if one is due. */
+void series_offer(struct series *series, const struct sim_state *state, const struct play_io *io);
+
+struct metrics {
+	struct db_metric *rows;
+	size_t n, room;
+	bool no_memory; /* told when the run is stored */
+};
+
+/* One repetition. `report` is NULL on the null target; makespan_ns then is not looked at. */
+struct replay_figures {
+	int32_t rep;
+	uint32_t page_size;
+	const struct sim_counters *counters;
+	const struct play_io *io;
+	const struct device_report *report;
+	uint64_t makespan_ns;
+};
+
+void metrics_add(struct metrics *metrics, const struct replay_figures *figures);
+void metrics_fini(struct metrics *metrics);
+
+/* Stores the run with its metrics and series. */
+enum zr_err results_store(struct db *results, struct db_run *run, const struct metrics *metrics,
+			  const struct series *series);
+
+#endif

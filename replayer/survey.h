@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The first pass over a trace: are all ids in range, how many events of what time are there, what was
+ * lost, and how far do the slots reach. Everything that comes after may rely on it.
+ */
+#ifndef REPLAYER_SURVEY_H
+#define REPLAYER_SURVEY_H
+
+#include "replayer/replayer.h"
+
+/* The kinds that the model acts on. */
+enum { SURVEY_MODEL_KINDS = 1 << DB_OUT | 1 << DB_IN | 1 << DB_FREE | 1 << DB_SCAN | 1 << DB_RECLAIM };
+
+struct survey_host {
+	uint32_t host;
+	struct sim_machine machine;
+	uint64_t events;	/* of the model's kinds */
+	uint64_t gaps, lost;	/* events lost, where the source says how many */
+	uint64_t first_ns, last_ns;
+	uint64_t top_slots[DB_AREA_MAX + 1]; /* highest slot named + 1 */
+};
+
+/* In the arena. ZR_NO_DATA if nothing in the trace can drive a model. */
+enum zr_err survey_trace(struct db *trace, struct zr_arena *arena, struct survey_host **out, size_t *n);
+
+#endif
