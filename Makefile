@@ -131,7 +131,7 @@ check: all $(UNIT_TESTS) check-layers
 E2E_TESTS = $(wildcard ui/e2e/*.sh)
 VM_TESTS  = $(wildcard recorder/vm/*_test.sh)
 
-test: setup-test all $(UNIT_TESTS) $(VM_PROGRAMS) check-layers
+test: setup-test all $(UNIT_TESTS) check-layers
 	$(Q)BUILD=$(BUILD) .ci/run-tests $(UNIT_TESTS) $(E2E_TESTS) $(VM_TESTS)
 
 setup-test:
@@ -139,14 +139,6 @@ setup-test:
 
 check-layers:
 	$(Q).ci/check-layers
-
-# Programs that run inside the guest; static, so that any kernel's image can take them.
-VM_PROGRAMS = $(patsubst %.c,$(BUILD)/%,$(filter-out $(SPECIAL),$(wildcard recorder/vm/*.c)))
-
-$(VM_PROGRAMS): $(BUILD)/%: %.c
-	$(call say,CC,$<)
-	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) -std=gnu2x $(OPT) $(WARN) -D_GNU_SOURCE -static $< -o $@
 
 # ------------------------------------------------------------------------------------------------- fuzz
 
@@ -192,9 +184,13 @@ demo: all
 		$(BUILD)/zreel ui traces/compile.zr $(addprefix -p ,unbatched batched plugged); fi
 
 # Records the shipped traces anew in the virtual machine: about half an hour.
-traces: setup-test all $(VM_PROGRAMS)
+traces: setup-test all
+	$(Q)mkdir -p $(BUILD)/traces
 	$(Q)for workload in touch compile; do \
-		recorder/vm/record-trace $$workload full traces/$$workload.zr $(BUILD)/zreel 6.12 || exit 1; done
+		rm -f $(BUILD)/traces/$$workload.zr; \
+		recorder/vm/record-trace -z $(BUILD)/zreel $$workload full $(BUILD)/traces/$$workload.zr && \
+		cp $(BUILD)/traces/$$workload.zr traces/ || exit 1; done
+	$(Q)cd traces && sha256sum *.zr > SHA256SUMS
 
 .PHONY: all check check-layers test setup-test demo clean help fuzz run-fuzzers bench traces
 .DEFAULT_GOAL := all

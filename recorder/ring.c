@@ -1,0 +1,545 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * From the kernel's ring buffers to raw records; see ring.h.
+ *
+ * Cost an event: a table look-up by its 16-bit type, a load for each of its fields, one copy of 56 bytes
+ * into the queue and one out of it, and log2(CPUs) comparisons.
+ */
+#include "recorder/ring.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <traceevent/event-parse.h>
+#include <fcntl.h>
+#include <traceevent/kbuffer.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "db/base/bytes.h"
+#include "db/event.h"
+#include "recorder/files.h"
+
+/* ---------------------------------------------------------------------------------------- decoding */
+
+enum { MAX_FIELDS = 8, MAX_RULES = 64, MAX_IDS = 65536 };
+
+/* The head of a sub-buffer: its time, then the bytes that follow, with flags above them. */
+enum { HEAD_BYTES = 16, COMMIT_AT = 8, COMMIT_MASK = (1 << 27) - 1, LOST_STORED = 1 << 30 };
+
+struct field_at {
+	uint32_t offset;
+	uint8_t field, size;
+	bool is_signed;
+};
+
+struct rule {
+	enum rec_type type;
+	uint32_t bytes; /* that an event must have */
+	uint32_t n;
+	struct field_at fields[MAX_FIELDS];
+};
+
+struct rec_decoder {
+	struct rec_layout layout;
+	struct tep_handle *tep;
+	uint32_t type_offset, pid_offset; /* common to all events */
+	uint32_t n;
+	struct rule rules[MAX_RULES];
+	uint8_t rule_of[MAX_IDS]; /* index + 1 */
+};
+
+enum zr_err rec_decoder_new(const struct rec_layout *layout, struct rec_decoder **out)
+{
+	struct rec_decoder *decoder = calloc(1, sizeof(*decoder));
+
+	if (decoder)
+		decoder->tep = tep_alloc();
+	if (!decoder || !decoder->tep) {
+		free(decoder);
+		return zr_fail(ZR_NOMEM, "no memory for the formats of events");
+	}
+	decoder->layout = *layout;
+	*out = decoder;
+	return ZR_OK;
+}
+
+void rec_decoder_free(struct rec_decoder *decoder)
+{
+	if (!decoder)
+		return;
+	tep_free(decoder->tep);
+	free(decoder);
+}
+
+/* A field whose bytes can be taken; RWBS is text, the others are integers. */
+static bool usable(const struct tep_format_field *from, enum rec_field field)
+{
+	if (from->offset < 0 || from->offset > UINT16_MAX)
+		return false;
+	if (field == REC_FIELD_RWBS)
+		return from->size > 0 && from->size <= 32;
+	return from->size == 1 || from->size == 2 || from->size == 4 || from->size == 8;
+}
+
+static void add_field(struct rule *rule, const struct tep_format_field *from, enum rec_field field)
+{
+	uint32_t end = (uint32_t)(from->offset + from->size);
+
+	rule->fields[rule->n++] = (struct field_at){
+		.offset = (uint32_t)from->offset, .field = (uint8_t)field,
+		.size = (uint8_t)from->size, .is_signed = from->flags & TEP_FIELD_IS_SIGNED,
+	};
+	if (end > rule->bytes)
+		rule->bytes = end;
+}
+
+/* Our dynamic events carry only fields of ours; of the kernel's own only what their type needs is taken. */
+static void add_fields(struct rule *rule, struct tep_event *event, bool all)
+{
+	uint32_t wanted = all ? UINT32_MAX : rec_type_needs(rule->type);
+
+	for (const struct tep_format_field *from = event->format.fields; from; from = from->next) {
+		int field = rec_field_of(from->name, (uint32_t)strlen(from->name));
+
+		if (field >= 0 && wanted >> field & 1 && rule->n < MAX_FIELDS &&
+		    usable(from, (enum rec_field)field))
+			add_field(rule, from, (enum rec_field)field);
+	}
+}
+
+static uint32_t present(const struct rule *rule)
+{
+	uint32_t bits = 0;
+
+	for (uint32_t i = 0; i < rule->n; i++)
+		bits |= 1u << rule->fields[i].field;
+	return bits;
+}
+
+static bool add_common(struct rec_decoder *decoder, struct rule *rule, struct tep_event *event)
+{
+	const struct tep_format_field *type = tep_find_common_field(event, "common_type");
+	const struct tep_format_field *pid = tep_find_common_field(event, "common_pid");
+	uint32_t end;
+
+	if (!type || !pid || type->size != 2 || pid->size != 4 || type->offset < 0 ||
+	    pid->offset < 0)
+		return false;
+	decoder->type_offset = (uint32_t)type->offset;
+	decoder->pid_offset = (uint32_t)pid->offset;
+	end = (uint32_t)(pid->offset > type->offset ? pid->offset + 4 : type->offset + 2);
+	if (end > rule->bytes)
+		rule->bytes = end;
+	return true;
+}
+
+enum zr_err rec_decoder_add(struct rec_decoder *decoder, const char *system, const char *format,
+			    enum rec_type type)
+{
+	struct tep_event *event = NULL;
+	struct rule rule = { .type = type };
+	uint32_t missing;
+
+	if (tep_parse_format(decoder->tep, &event, format, strlen(format), system) || !event)
+		return zr_fail(ZR_UNSUPPORTED, "reading the format of %s:%s: not understood",
+			       system, rec_type_name(type));
+	if (event->id < 0 || event->id >= MAX_IDS || decoder->n == MAX_RULES)
+		return zr_fail(ZR_UNSUPPORTED, "reading the format of %s:%s: its id is %d", system,
+			       rec_type_name(type), event->id);
+	add_fields(&rule, event, strcmp(system, "block") != 0);
+	missing = rec_type_needs(type) & ~present(&rule);
+	if (missing || !add_common(decoder, &rule, event))
+		return zr_fail(ZR_UNSUPPORTED,
+			       "reading the format of %s:%s: a field is missing (mask %#x)", system,
+			       rec_type_name(type), missing);
+	decoder->rules[decoder->n++] = rule;
+	decoder->rule_of[event->id] = (uint8_t)decoder->n;
+	return ZR_OK;
+}
+
+static uint64_t load(const unsigned char *at, uint8_t size, bool is_signed)
+{
+	switch (size) {
+	case 1:
+		return is_signed ? (uint64_t)(int8_t)*at : *at;
+	case 2:
+		return is_signed ? (uint64_t)(int16_t)zr_get16(at) : zr_get16(at);
+	case 4:
+		return is_signed ? (uint64_t)(int32_t)zr_get32(at) : zr_get32(at);
+	default:
+		return zr_get64(at);
+	}
+}
+
+static void take_field(const unsigned char *data, const struct field_at *at,
+		       struct rec_fields *fields)
+{
+	const char *text = (const char *)data + at->offset;
+
+	fields->present |= 1u << at->field;
+	fields->value[at->field] = at->field == REC_FIELD_RWBS
+					   ? rec_op_of(text, (uint32_t)strnlen(text, at->size))
+					   : load(data + at->offset, at->size, at->is_signed);
+}
+
+bool rec_decoder_event(const struct rec_decoder *decoder, const void *data, size_t bytes,
+		       struct rec_raw *raw)
+{
+	const unsigned char *at = data;
+	struct rec_fields fields;
+	const struct rule *rule;
+	uint8_t index;
+
+	if (bytes < decoder->type_offset + sizeof(uint16_t))
+		return false;
+	index = decoder->rule_of[zr_get16(at + decoder->type_offset)];
+	if (!index)
+		return false;
+	rule = &decoder->rules[index - 1];
+	if (bytes < rule->bytes)
+		return false;
+	fields.present = 0;
+	for (uint32_t i = 0; i < rule->n; i++)
+		take_field(at, &rule->fields[i], &fields);
+	if (!rec_raw_fill(raw, rule->type, &fields, &decoder->layout))
+		return false;
+	raw->tid = zr_get32(at + decoder->pid_offset);
+	return true;
+}
+
+/* ------------------------------------------------------------------------------------------ queues */
+
+struct cpu {
+	int fd;
+	uint32_t number;
+	struct rec_raw *queue;
+	uint32_t head, n, room; /* records [head, n) wait */
+	uint64_t last_ns;
+};
+
+struct rec_ring {
+	const struct rec_decoder *decoder;
+	struct kbuffer *kbuffer;
+	struct cpu *cpus;
+	uint32_t n_cpus;
+	uint32_t *heap; /* CPUs with waiting records, the earliest first */
+	uint32_t n_heap;
+	size_t page_bytes;
+	unsigned char *page;
+	struct rec_ring_stats stats;
+};
+
+static bool push(struct cpu *cpu, const struct rec_raw *raw)
+{
+	if (cpu->n == cpu->room) {
+		uint32_t room = cpu->room ? cpu->room * 2 : 1024;
+		struct rec_raw *queue = realloc(cpu->queue, room * sizeof(*queue));
+
+		if (!queue)
+			return false;
+		cpu->queue = queue;
+		cpu->room = room;
+	}
+	cpu->queue[cpu->n++] = *raw;
+	return true;
+}
+
+/* What waits moves to the front, so that the queue grows with what waits, not with what passed. */
+static void close_up(struct cpu *cpu)
+{
+	cpu->n -= cpu->head;
+	if (cpu->n && cpu->head)
+		memmove(cpu->queue, cpu->queue + cpu->head, cpu->n * sizeof(*cpu->queue));
+	cpu->head = 0;
+}
+
+static uint64_t head_ns(const struct rec_ring *ring, uint32_t at)
+{
+	const struct cpu *cpu = &ring->cpus[ring->heap[at]];
+
+	return cpu->queue[cpu->head].time_ns;
+}
+
+static void sift_down(struct rec_ring *ring, uint32_t at)
+{
+	for (;;) {
+		uint32_t child = 2 * at + 1, cpu = ring->heap[at];
+
+		if (child >= ring->n_heap)
+			return;
+		if (child + 1 < ring->n_heap && head_ns(ring, child + 1) < head_ns(ring, child))
+			child++;
+		if (head_ns(ring, at) <= head_ns(ring, child))
+			return;
+		ring->heap[at] = ring->heap[child];
+		ring->heap[child] = cpu;
+		at = child;
+	}
+}
+
+/* After a round of reading: all CPUs that have something. */
+static void rebuild(struct rec_ring *ring)
+{
+	ring->n_heap = 0;
+	for (uint32_t i = 0; i < ring->n_cpus; i++)
+		if (ring->cpus[i].head < ring->cpus[i].n)
+			ring->heap[ring->n_heap++] = i;
+	for (uint32_t i = ring->n_heap / 2; i-- > 0;)
+		sift_down(ring, i);
+}
+
+bool rec_ring_next(struct rec_ring *ring, uint64_t until_ns, struct rec_raw *raw)
+{
+	struct cpu *cpu;
+
+	if (!ring->n_heap || head_ns(ring, 0) >= until_ns)
+		return false;
+	cpu = &ring->cpus[ring->heap[0]];
+	*raw = cpu->queue[cpu->head++];
+	if (cpu->head == cpu->n)
+		ring->heap[0] = ring->heap[--ring->n_heap];
+	sift_down(ring, 0);
+	return true;
+}
+
+/* ------------------------------------------------------------------------------------- sub-buffers */
+
+static bool push_lost(struct rec_ring *ring, struct cpu *cpu, enum db_gap kind, uint32_t n)
+{
+	struct rec_raw raw = { .type = REC_LOST, .time_ns = cpu->last_ns, .len = n,
+			       .cpu = (uint16_t)cpu->number, .order = (uint8_t)kind };
+
+	ring->stats.lost += n;
+	return push(cpu, &raw);
+}
+
+/* Nobody knows how many events it held: one at least. */
+static bool push_damaged(struct rec_ring *ring, struct cpu *cpu)
+{
+	ring->stats.damaged++;
+	return push_lost(ring, cpu, DB_GAP_READER, 1);
+}
+
+/* The kernel's own header says how many bytes follow it; the library takes that for granted. */
+static bool page_is_sound(const unsigned char *page, size_t room)
+{
+	size_t bytes = HEAD_BYTES;
+	uint64_t committed;
+
+	if (room < HEAD_BYTES)
+		return false;
+	committed = zr_get64(page + COMMIT_AT);
+	if (committed & LOST_STORED) /* their number lies behind the events */
+		bytes += sizeof(uint64_t);
+	return (committed & COMMIT_MASK) + bytes <= room;
+}
+
+/* Takes a time forward only: the merge takes each queue for sorted. */
+static void set_time(struct cpu *cpu, uint64_t time_ns)
+{
+	if (time_ns > cpu->last_ns)
+		cpu->last_ns = time_ns;
+}
+
+static bool take_event(struct rec_ring *ring, struct cpu *cpu, const void *data, size_t bytes)
+{
+	struct rec_raw raw;
+
+	ring->stats.events++;
+	if (!rec_decoder_event(ring->decoder, data, bytes, &raw)) {
+		ring->stats.skipped++;
+		return true;
+	}
+	raw.time_ns = cpu->last_ns;
+	raw.cpu = (uint16_t)cpu->number;
+	return push(cpu, &raw);
+}
+
+static bool take_events(struct rec_ring *ring, struct cpu *cpu, const unsigned char *end)
+{
+	unsigned long long time_ns;
+	const unsigned char *data = kbuffer_read_event(ring->kbuffer, &time_ns);
+	int missed = kbuffer_missed_events(ring->kbuffer);
+	bool fits = true;
+
+	if (data)
+		set_time(cpu, time_ns);
+	if (missed) /* negative: the kernel had no room to say how many */
+		fits = push_lost(ring, cpu, DB_GAP_RING, missed > 0 ? (uint32_t)missed : 1);
+	for (; data && fits; data = kbuffer_next_event(ring->kbuffer, &time_ns)) {
+		int bytes = kbuffer_event_size(ring->kbuffer);
+
+		if (bytes < 0 || data > end || bytes > end - data)
+			return push_damaged(ring, cpu);
+		set_time(cpu, time_ns);
+		fits = take_event(ring, cpu, data, (size_t)bytes);
+	}
+	return fits;
+}
+
+enum zr_err rec_ring_page(struct rec_ring *ring, uint32_t cpu_index, void *page, size_t room)
+{
+	struct cpu *cpu = &ring->cpus[cpu_index];
+	bool fits;
+
+	if (page_is_sound(page, room) && kbuffer_load_subbuffer(ring->kbuffer, page) == 0)
+		fits = take_events(ring, cpu, (const unsigned char *)page + room);
+	else
+		fits = push_damaged(ring, cpu);
+	return fits ? ZR_OK : zr_fail(ZR_NOMEM, "no memory for the events of CPU %u", cpu->number);
+}
+
+/* -------------------------------------------------------------------------------------------- files */
+
+static enum zr_err drain_cpu(struct rec_ring *ring, uint32_t index, uint64_t mark_ns,
+			     uint64_t *bytes)
+{
+	struct cpu *cpu = &ring->cpus[index];
+
+	close_up(cpu);
+	while (cpu->fd >= 0 && cpu->last_ns <= mark_ns) {
+		ssize_t got = read(cpu->fd, ring->page, ring->page_bytes);
+		enum zr_err err;
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got == 0 || (got < 0 && (errno == EAGAIN || errno == ENODEV)))
+			return ZR_OK;
+		if (got < 0)
+			return zr_fail_errno(errno, "reading the trace buffer of CPU %u",
+					     cpu->number);
+		*bytes += (uint64_t)got;
+		err = rec_ring_page(ring, index, ring->page, (size_t)got);
+		if (err)
+			return err;
+	}
+	return ZR_OK;
+}
+
+enum zr_err rec_ring_drain(struct rec_ring *ring, uint64_t mark_ns, uint64_t *bytes)
+{
+	enum zr_err err = ZR_OK;
+
+	*bytes = 0;
+	for (uint32_t i = 0; !err && i < ring->n_cpus; i++)
+		err = drain_cpu(ring, i, mark_ns, bytes);
+	ring->stats.bytes += *bytes;
+	rebuild(ring);
+	return err;
+}
+
+struct rec_ring_stats rec_ring_stats(const struct rec_ring *ring)
+{
+	return ring->stats;
+}
+
+uint32_t rec_ring_cpus(const struct rec_ring *ring)
+{
+	return ring->n_cpus;
+}
+
+/* -------------------------------------------------------------------------------------------- life */
+
+enum zr_err rec_ring_new(const struct rec_decoder *decoder, uint32_t cpus, size_t page_bytes,
+			 struct rec_ring **out)
+{
+	struct rec_ring *ring = calloc(1, sizeof(*ring));
+
+	if (!ring)
+		return zr_fail(ZR_NOMEM, "no memory for the trace buffers");
+	ring->decoder = decoder;
+	ring->page_bytes = page_bytes;
+	ring->kbuffer = kbuffer_alloc(KBUFFER_LSIZE_8, KBUFFER_ENDIAN_LITTLE);
+	ring->cpus = calloc(cpus, sizeof(*ring->cpus));
+	ring->heap = calloc(cpus, sizeof(*ring->heap));
+	ring->page = calloc(1, page_bytes + REC_RING_SPARE);
+	if (!ring->kbuffer || !ring->cpus || !ring->heap || !ring->page) {
+		rec_ring_close(ring);
+		return zr_fail(ZR_NOMEM, "no memory for the trace buffers");
+	}
+	ring->n_cpus = cpus;
+	for (uint32_t i = 0; i < cpus; i++)
+		ring->cpus[i] = (struct cpu){ .fd = -1, .number = i };
+	*out = ring;
+	return ZR_OK;
+}
+
+void rec_ring_close(struct rec_ring *ring)
+{
+	if (!ring)
+		return;
+	for (uint32_t i = 0; i < ring->n_cpus; i++) {
+		if (ring->cpus[i].fd >= 0)
+			close(ring->cpus[i].fd);
+		free(ring->cpus[i].queue);
+	}
+	free(ring->cpus);
+	free(ring->heap);
+	free(ring->page);
+	kbuffer_free(ring->kbuffer);
+	free(ring);
+}
+
+/* The numbers of the CPUs that have a buffer; how many, or 0. */
+static uint32_t list_cpus(const char *instance_dir, uint32_t *numbers, uint32_t room)
+{
+	char path[512];
+	const struct dirent *entry;
+	uint32_t n = 0;
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "%s/per_cpu", instance_dir);
+	dir = opendir(path);
+	while (dir && (entry = readdir(dir)))
+		if (sscanf(entry->d_name, "cpu%u", &numbers[n]) == 1 && n + 1 < room)
+			n++;
+	if (dir)
+		closedir(dir);
+	return n;
+}
+
+static enum zr_err open_cpu(struct cpu *cpu, const char *instance_dir, uint32_t number)
+{
+	char path[512];
+
+	snprintf(path, sizeof(path), "%s/per_cpu/cpu%u/trace_pipe_raw", instance_dir, number);
+	cpu->number = number;
+	cpu->fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	return cpu->fd >= 0 ? ZR_OK : zr_fail_errno(errno, "opening %s", path);
+}
+
+/* A sub-buffer is a page, unless somebody made it larger. */
+static size_t subbuffer_bytes(const char *instance_dir)
+{
+	char *text = rec_file_readf("%s/buffer_subbuf_size_kb", instance_dir);
+	size_t bytes = text ? strtoul(text, NULL, 10) * 1024 : 0;
+
+	free(text);
+	return bytes ? bytes : (size_t)sysconf(_SC_PAGESIZE);
+}
+
+enum zr_err rec_ring_open(const char *instance_dir, const struct rec_decoder *decoder,
+			  struct rec_ring **out)
+{
+	uint32_t numbers[4096];
+	uint32_t n = list_cpus(instance_dir, numbers, 4096);
+	struct rec_ring *ring;
+	enum zr_err err;
+
+	if (!n)
+		return zr_fail(ZR_UNSUPPORTED, "reading trace buffers: no %s/per_cpu/cpuN",
+			       instance_dir);
+	err = rec_ring_new(decoder, n, subbuffer_bytes(instance_dir), &ring);
+	if (err)
+		return err;
+	for (uint32_t i = 0; !err && i < n; i++)
+		err = open_cpu(&ring->cpus[i], instance_dir, numbers[i]);
+	if (err) {
+		rec_ring_close(ring);
+		return err;
+	}
+	*out = ring;
+	return ZR_OK;
+}

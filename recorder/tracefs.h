@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Our corner of tracefs: a group of dynamic events and an instance (ring buffers) of our own, both named
+ * zreel_PID, so that recorders do not disturb each other or anybody else's tracing.
+ *
+ * Everything is undone by rec_tracefs_close(). What a recorder left that was killed outright is removed by
+ * the next one: rec_tracefs_open() looks for names whose process is dead.
+ */
+#ifndef RECORDER_TRACEFS_H
+#define RECORDER_TRACEFS_H
+
+#include <stdint.h>
+
+#include "db/base/err.h"
+#include "recorder/probes.h"
+
+struct rec_tracefs;
+
+/* `dir` is where tracefs is mounted. Makes the instance, with tracing off and the clock "mono". */
+enum zr_err rec_tracefs_open(const char *dir, uint64_t ring_bytes, struct rec_tracefs **out);
+
+/* Undoes everything; NULL is fine. */
+void rec_tracefs_close(struct rec_tracefs *tracefs);
+
+/* Defines and enables a probe: an fprobe, or a kprobe where the kernel has no fprobes. */
+enum zr_err rec_tracefs_add_probe(struct rec_tracefs *tracefs, const struct rec_probe *probe);
+
+/* Enables one of the kernel's own events. */
+enum zr_err rec_tracefs_add_event(struct rec_tracefs *tracefs, const char *system,
+				  const char *event, const char *filter);
+
+enum zr_err rec_tracefs_on(struct rec_tracefs *tracefs);
+void rec_tracefs_off(struct rec_tracefs *tracefs);
+
+/* The directory of the instance, and the group's name. */
+const char *rec_tracefs_instance(const struct rec_tracefs *tracefs);
+const char *rec_tracefs_group(const struct rec_tracefs *tracefs);
+
+/* Times that the kernel hit one of our probes and could not run it; -1 where it does not count them (it
+ * does for kprobes only). */
+int64_t rec_tracefs_missed(const struct rec_tracefs *tracefs);
+
+#endif
