@@ -10,7 +10,8 @@
 
 struct db_codec;
 
-/* Working memory and zstd's state for one thread: about 4 MiB. `level` 0 = 1. */
+/* Working memory and zstd's state for one thread: about 6 MiB. `level` is zstd's; 0 is a setting of
+ * our own, see chunk.c. */
 enum zr_err db_codec_new(int level, struct db_codec **out);
 void db_codec_free(struct db_codec *codec);
 
@@ -35,8 +36,14 @@ struct db_chunk_span {
 	uint64_t first_ns, last_ns;
 	uint32_t events, kinds;
 	uint32_t slot_min, slot_max; /* min > max: no event has a slot */
+	uint64_t memcgs;	     /* bits 1 << memcg % 64 */
 };
 
-struct db_chunk_span db_chunk_span(const struct db_batch *batch);
+/* That of the chunk which was encoded or decoded last, without an error. */
+struct db_chunk_span db_codec_span(const struct db_codec *codec);
+
+/* A row is only a claim about its chunk: ZR_CORRUPT unless it is the span of the one decoded last. */
+enum zr_err db_chunk_check_row(const struct db_codec *codec, const char *name,
+			       struct db_chunk_span claims);
 
 #endif

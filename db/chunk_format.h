@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The chunk: how up to 65536 events lie in chunk.data, version 1. This text is normative.
+ * The chunk: how up to 65536 events lie in chunk.data, version 1. zreel-trace.5 says the same at more
+ * length, with an example; the two are normative.
  *
  * Everything is little-endian. A chunk is a header of 64 bytes and three zstd frames (RFC 8878), one for
  * each group of columns, each with its content size and without a checksum or dictionary; a group of
@@ -15,19 +16,25 @@
  *       16  8      time of the first event, ns
  *       24  3 * 8  for each group: bytes of its planes, bytes of its frame
  *       48  9      for each column: mask of the planes that are stored
- *       57  7      0
+ *       57  3      0
+ *       60  4      time unit, 1 to 10^9 ns
  *       64         the frames, one after the other, in the order of the groups
  *
  *   group  columns, in the order of masks and planes (width in bytes)
- *   0      time (8)
- *   1      kind (1), area (1), order (1), flags (1), memcg (2), task (4)
+ *   0      kind (1), area (1), order (1), flags (1), memcg (2), task (4)
+ *   1      time (8)
  *   2      slot (4), len (2)
  *
  * A column of width w is w planes of n bytes: plane p holds byte p (0 the lowest) of all its values. A plane
  * of zeros only is left out, and its bit p of the column's mask is 0; no other bit may be set.
  *
+ * The kinds stand in the order of the events. All other columns stand in the order of kinds: first the
+ * values of the events of kind 0, then those of kind 1 and so on, each kind's in the order of the events.
+ * So a value is among its like, and what a kind does not have is one run of zeros.
+ *
  * The values of a column are those of the events but for
- *   time  the difference to the event before, 0 for the first; times never descend
+ *   time  the difference to the event before (of any kind) in time units, 0 for the first; modulo 2^64;
+ *         times never descend
  *   slot  zigzag of the 32-bit difference (modulo 2^32) to the slot that is expected next: 0 for the first
  *         event of a kind and task (modulo 64) in this chunk; after one with slot s, that kind and task
  *         expect s + 1 for OUT, IN and WB, s + the slots freed for FREE, s + the pages of 4096 bytes that its
@@ -49,6 +56,7 @@ enum {
 	DB_CHUNK_GROUPS = 3,
 	DB_CHUNK_COLUMNS = 9,
 	DB_CHUNK_TASKS = 64, /* that have a sequence of their own */
+	DB_CHUNK_UNIT_MAX = 1000000000,
 
 	DB_CHUNK_AT_MAGIC = 0,
 	DB_CHUNK_AT_CRC = 4,
@@ -60,6 +68,7 @@ enum {
 	DB_CHUNK_GROUP_BYTES = 8,
 	DB_CHUNK_AT_MASKS = DB_CHUNK_AT_GROUPS + DB_CHUNK_GROUPS * DB_CHUNK_GROUP_BYTES,
 	DB_CHUNK_AT_ZEROS = DB_CHUNK_AT_MASKS + DB_CHUNK_COLUMNS,
+	DB_CHUNK_AT_UNIT = 60,
 	DB_CHUNK_HEADER_BYTES = 64,
 };
 

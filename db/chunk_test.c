@@ -16,6 +16,7 @@ enum {
 	AT_TIME = 16,
 	AT_GROUPS = 24,
 	AT_MASKS = 48,
+	AT_UNIT = 60,
 	HEADER = 64
 };
 
@@ -186,14 +187,15 @@ static void two_sequences_at_once_cost_little(void **state)
 /* The text of chunk_format.h as a program: plain, slow, for valid chunks. */
 static struct db_event decode_by_the_text(const uint8_t *chunk, uint32_t wanted)
 {
+	enum { KIND, AREA, ORDER, FLAGS, MEMCG, TASK, TIME, SLOT, LEN };
 	static const struct {
 		int group, width;
-	} columns[9] = { { 0, 8 }, { 1, 1 }, { 1, 1 }, { 1, 1 }, { 1, 1 },
-			 { 1, 2 }, { 1, 4 }, { 2, 4 }, { 2, 2 } };
+	} columns[9] = { { 0, 1 }, { 0, 1 }, { 0, 1 }, { 0, 1 }, { 0, 2 },
+			 { 0, 4 }, { 1, 8 }, { 2, 4 }, { 2, 2 } };
 	static uint64_t values[9][DB_BATCH_EVENTS];
 	static uint32_t next[DB_KIND_COUNT][64];
 	static uint8_t planes[10 * DB_BATCH_EVENTS];
-	uint32_t n = zr_get32(chunk + AT_EVENTS);
+	uint32_t n = zr_get32(chunk + AT_EVENTS), unit_ns = zr_get32(chunk + AT_UNIT);
 	const uint8_t *frame = chunk + HEADER, *plane = planes;
 	uint64_t now_ns = zr_get64(chunk + AT_TIME);
 
@@ -216,12 +218,17 @@ static struct db_event decode_by_the_text(const uint8_t *chunk, uint32_t wanted)
 					values[c][i] |= (uint64_t)*plane++ << 8 * p;
 	}
 	for (uint32_t i = 0;; i++) {
-		unsigned kind = (unsigned)values[1][i];
-		uint32_t *expected = &next[kind][values[6][i] % 64], z = (uint32_t)values[7][i];
-		uint32_t slot = *expected + (z % 2 ? (uint32_t) - (int32_t)(z / 2) - 1 : z / 2);
-		uint32_t len = (uint32_t)values[8][i];
+		unsigned kind = (unsigned)values[KIND][i];
+		uint32_t at = 0, *expected, z, slot, len;
 
-		now_ns += values[0][i];
+		/* Its place: after all events of lesser kinds, and those of its own before it. */
+		for (uint32_t j = 0; j < n; j++)
+			at += values[KIND][j] < kind || (values[KIND][j] == kind && j < i);
+		expected = &next[kind][values[TASK][at] % 64];
+		z = (uint32_t)values[SLOT][at];
+		slot = *expected + (z % 2 ? (uint32_t) - (int32_t)(z / 2) - 1 : z / 2);
+		len = (uint32_t)values[LEN][at];
+		now_ns += values[TIME][at] * unit_ns;
 		*expected = slot;
 		if (kind == DB_OUT || kind == DB_IN || kind == DB_WB)
 			*expected = slot + 1;
@@ -232,13 +239,13 @@ static struct db_event decode_by_the_text(const uint8_t *chunk, uint32_t wanted)
 		if (i == wanted)
 			return (struct db_event){ now_ns,
 						  slot,
-						  (uint32_t)values[6][i],
-						  (uint16_t)values[5][i],
+						  (uint32_t)values[TASK][at],
+						  (uint16_t)values[MEMCG][at],
 						  (uint16_t)len,
 						  (uint8_t)kind,
-						  (uint8_t)values[2][i],
-						  (uint8_t)values[3][i],
-						  (uint8_t)values[4][i] };
+						  (uint8_t)values[AREA][at],
+						  (uint8_t)values[ORDER][at],
+						  (uint8_t)values[FLAGS][at] };
 	}
 }
 
@@ -251,7 +258,7 @@ static void a_decoder_written_from_the_text_reads_the_same(void **state)
 	fill_random(&f->batch, 42, 700);
 	chunk = encode(f, &bytes);
 	assert_memory_equal(chunk, "ZRCK", 4);
-	for (uint32_t i = 0; i < f->batch.n; i += 3)
+	for (uint32_t i = 0; i < f->batch.n; i += 23)
 		assert_same_event(decode_by_the_text(chunk, i), db_batch_event(&f->batch, i));
 	free(chunk);
 	fill_structured(&f->batch, 5000);
@@ -261,33 +268,86 @@ static void a_decoder_written_from_the_text_reads_the_same(void **state)
 	free(chunk);
 }
 
-static void the_span_agrees_with_a_set_of_slots(void **state)
+static void times_of_a_coarse_clock_are_stored_in_its_unit(void **state)
+{
+	static const uint32_t units[] = { 1, 1000, 1000000 };
+	struct fixture *f = *state;
+	struct test_random random = { 12 };
+	size_t bytes;
+	uint8_t *chunk;
+
+	for (int i = 0; i < 3; i++) {
+		/* The first event's time is no multiple, and need not be. */
+		uint64_t now_ns = 123456789;
+
+		f->batch.n = 0;
+		while (f->batch.n < 3000) {
+			now_ns += (1 + test_draw(&random, 100)) * units[i];
+			db_batch_add(&f->batch, &(struct db_event){ .time_ns = now_ns });
+		}
+		chunk = encode(f, &bytes);
+		assert_int_equal(zr_get32(chunk + AT_UNIT), units[i]);
+		/* 3000 differences below 256: one plane each, whatever the unit. */
+		assert_int_equal(chunk[AT_MASKS + 6], 1);
+		free(chunk);
+		assert_round_trip(f);
+		f->batch.time_ns[2999]++;
+		assert_round_trip(f);
+	}
+}
+
+/* A set of slots, kinds and cgroups that grows event by event. */
+static void the_span_agrees_with_a_loop_over_the_events(void **state)
 {
 	struct fixture *f = *state;
 	struct db_chunk_span span;
-	struct db_event events[] = {
-		{ .time_ns = 10, .kind = DB_SCAN, .slot = 7 },
-		{ .time_ns = 11, .kind = DB_OUT, .slot = 100, .order = 2 },
-		{ .time_ns = 12, .kind = DB_OUT, .slot = 103, .order = 4, .flags = DB_F_PART },
-		{ .time_ns = 13, .kind = DB_FREE, .slot = 50, .len = 3 },
-	};
+	size_t bytes;
 
-	span = db_chunk_span(&f->batch);
-	assert_true(span.events == 0 && span.kinds == 0 && span.slot_min > span.slot_max);
-	db_batch_add(&f->batch, &events[0]);
-	span = db_chunk_span(&f->batch);
-	assert_true(span.slot_min > span.slot_max);
-	for (int i = 1; i < 4; i++)
-		db_batch_add(&f->batch, &events[i]);
-	span = db_chunk_span(&f->batch);
-	assert_true(span.first_ns == 10 && span.last_ns == 13);
-	assert_int_equal(span.events, 4);
-	assert_int_equal(span.kinds, 1 << DB_SCAN | 1 << DB_OUT | 1 << DB_FREE);
-	assert_int_equal(span.slot_min, 50);
-	assert_int_equal(span.slot_max, 103);
-	f->batch.slot[1] = UINT32_MAX;
-	span = db_chunk_span(&f->batch);
-	assert_int_equal(span.slot_max, UINT32_MAX);
+	for (uint64_t seed = 1; seed < 40; seed++) {
+		struct db_chunk_span want = { .slot_min = UINT32_MAX };
+
+		fill_random(&f->batch, seed, (uint32_t)seed * 2);
+		for (uint32_t i = 0; i < f->batch.n; i++) {
+			struct db_event e = db_batch_event(&f->batch, i);
+			uint64_t slots = 0, last;
+
+			if (e.kind == DB_OUT)
+				slots = e.flags & DB_F_PART ? 1 : UINT64_C(1) << e.order;
+			else if (e.kind == DB_FREE)
+				slots = e.len ? e.len : 1;
+			else if (e.kind == DB_IO)
+				slots = e.len / 8 + 1;
+			else if (e.kind == DB_IN || e.kind == DB_WB)
+				slots = 1;
+			want.kinds |= 1u << e.kind;
+			want.memcgs |= UINT64_C(1) << e.memcg % 64;
+			if (!slots)
+				continue;
+			last = e.slot + slots - 1;
+			last = last > UINT32_MAX ? UINT32_MAX : last;
+			want.slot_min = e.slot < want.slot_min ? e.slot : want.slot_min;
+			want.slot_max = last > want.slot_max ? (uint32_t)last : want.slot_max;
+		}
+		want.first_ns = f->batch.time_ns[0];
+		want.last_ns = f->batch.time_ns[f->batch.n - 1];
+		want.events = f->batch.n;
+		free(encode(f, &bytes));
+		span = db_codec_span(f->codec);
+		assert_memory_equal(&span, &want, sizeof(span));
+		assert_round_trip(f);
+		span = db_codec_span(f->codec);
+		assert_memory_equal(&span, &want, sizeof(span));
+	}
+}
+
+static void events_without_slots_have_an_empty_slot_range(void **state)
+{
+	struct fixture *f = *state;
+	size_t bytes;
+
+	db_batch_add(&f->batch, &(struct db_event){ .kind = DB_SCAN, .slot = 7 });
+	free(encode(f, &bytes));
+	assert_true(db_codec_span(f->codec).slot_min > db_codec_span(f->codec).slot_max);
 }
 
 /* ------------------------------------------------------------------------------ invalid events */
@@ -453,13 +513,17 @@ static void decode_rejects_lies_of_the_header(void **state)
 		{ AT_GROUPS + 4, 4, 0 },
 		{ AT_GROUPS + 4, 4, UINT32_MAX },
 		{ AT_GROUPS + 12, 4, 1 },
+		{ AT_GROUPS + 20, 4, 1 },
 		{ AT_MASKS, 1, 0 },
-		{ AT_MASKS + 1, 1, 3 },
-		{ AT_MASKS + 5, 1, 0x83 },
-		{ AT_MASKS + 6, 1, 0x1f },
+		{ AT_MASKS, 1, 3 },
+		{ AT_MASKS + 4, 1, 0x83 },
+		{ AT_MASKS + 5, 1, 0x1f },
+		{ AT_MASKS + 6, 1, 0 },
 		{ AT_MASKS + 7, 1, 0xff },
 		{ 57, 1, 1 },
-		{ 63, 1, 1 },
+		{ 59, 1, 1 },
+		{ AT_UNIT, 4, 0 },
+		{ AT_UNIT, 4, 1000000001 },
 	};
 	struct fixture *f = *state;
 	size_t bytes;
@@ -480,7 +544,7 @@ static void decode_rejects_lies_of_the_header(void **state)
 	free(chunk);
 }
 
-/* A chunk of one event whose planes of group 1 are what is given. */
+/* A chunk of one event whose planes of group 0 are what is given. */
 static size_t craft(uint8_t *chunk, size_t room, uint8_t kind, uint8_t order, uint8_t flags)
 {
 	const uint8_t planes[] = { kind, order, flags };
@@ -490,9 +554,10 @@ static size_t craft(uint8_t *chunk, size_t room, uint8_t kind, uint8_t order, ui
 	memcpy(chunk, "ZRCK", 4);
 	zr_put16(chunk + AT_VERSION, 1);
 	zr_put32(chunk + AT_EVENTS, 1);
-	zr_put32(chunk + AT_GROUPS + 8, sizeof(planes));
-	zr_put32(chunk + AT_GROUPS + 12, (uint32_t)frame);
-	chunk[AT_MASKS + 1] = chunk[AT_MASKS + 3] = chunk[AT_MASKS + 4] = 1;
+	zr_put32(chunk + AT_GROUPS, sizeof(planes));
+	zr_put32(chunk + AT_GROUPS + 4, (uint32_t)frame);
+	chunk[AT_MASKS] = chunk[AT_MASKS + 2] = chunk[AT_MASKS + 3] = 1;
+	zr_put32(chunk + AT_UNIT, 1);
 	mend(chunk, HEADER + frame);
 	return HEADER + frame;
 }
@@ -561,7 +626,9 @@ int main(void)
 		TEST(the_same_events_give_the_same_bytes),
 		TEST(two_sequences_at_once_cost_little),
 		TEST(a_decoder_written_from_the_text_reads_the_same),
-		TEST(the_span_agrees_with_a_set_of_slots),
+		TEST(times_of_a_coarse_clock_are_stored_in_its_unit),
+		TEST(the_span_agrees_with_a_loop_over_the_events),
+		TEST(events_without_slots_have_an_empty_slot_range),
 		TEST(encode_names_the_event_that_is_not_allowed),
 		TEST(flags_are_allowed_as_event_h_lists_them),
 		TEST(decode_rejects_every_truncation),

@@ -15,6 +15,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "db/base/arena.h"
 #include "db/base/err.h"
@@ -29,9 +30,17 @@ enum db_mode {
 	DB_READ,    /* events and results; the file is not changed */
 	DB_RESULTS, /* like DB_READ, and runs can be added; creates a file without events if there is none */
 	DB_CREATE,  /* a new trace; ZR_EXISTS if the file is there already */
+	DB_SALVAGE, /* like DB_READ, and a file that was cut short is opened too; for db_verify, db_repair */
 };
 
 enum zr_err db_open(const char *path, enum db_mode mode, struct db **out);
+
+/*
+ * Each commit of a new trace is synced, since a recording must survive a loss of power. What can be made
+ * again (an import, a cut, a merge) need not pay for that: called right after db_open, this leaves it to
+ * the end. A process that is killed loses nothing either way.
+ */
+enum zr_err db_set_bulk(struct db *db);
 
 /* Commits what is pending and closes; NULL is fine. Returns the first error of that, and one that lost data
  * before. Readers and writers are freed first. */
@@ -151,8 +160,9 @@ struct db_writer;
 
 struct db_writer_options {
 	uint32_t host;
-	int zstd_level;		 /* 0 = 1: as small as 3 and encodes 1.5 to 2 times as fast */
+	int zstd_level;		 /* 0 = a setting of our own: as small as 3, and faster; see chunk.c */
 	uint64_t flush_every_ns; /* of trace time: a chunk is cut when it spans more; 0 = 1 s */
+	uint32_t time_unit_ns;	 /* times are rounded down to a multiple; 0 = 1. 1000 saves a byte an event */
 };
 
 /* One writer a host at a time. */
@@ -200,6 +210,14 @@ enum zr_err db_batch_init(struct db_batch *batch, struct zr_arena *arena);
 /* One row as a record and a record as a new row (n < DB_BATCH_EVENTS). */
 struct db_event db_batch_event(const struct db_batch *batch, uint32_t row);
 void db_batch_add(struct db_batch *batch, const struct db_event *event);
+
+/* Fields of an event in the words of the tools (`stored`, `zswap`, `written`, `read` ...), NULL if its
+ * kind has none; the pages
+ * (slots) that it is about, 0 if its kind has none. */
+const char *db_event_outcome(const struct db_event *event);
+const char *db_event_reason(const struct db_event *event);
+const char *db_event_phase(const struct db_event *event); /* of an IO */
+uint32_t db_event_pages(const struct db_event *event);
 
 /* The sums of a trace that `info` shows; one decoding pass. */
 struct db_summary {
@@ -261,5 +279,205 @@ enum zr_err db_metrics(struct db *db, int64_t run, struct zr_arena *arena, struc
 		       size_t *n);
 enum zr_err db_points(struct db *db, int64_t run, const char *series, struct zr_arena *arena,
 		      struct db_point **out, size_t *n);
+
+/* ------------------------------------------------------------------------------------------- tools */
+
+/* How a long job tells how far it is (0..1) and asks whether to go on: false ends it with
+ * ZR_INTERRUPTED. A NULL fn is never asked. */
+struct db_watch {
+	bool (*fn)(void *arg, double done);
+	void *arg;
+};
+
+/* A time as people give it: nothing, since the first event of the host, or of the host's trace clock. */
+struct db_moment {
+	enum { DB_MOMENT_NONE, DB_MOMENT_SINCE_START, DB_MOMENT_CLOCK } base;
+	uint64_t ns;
+};
+
+/*
+ * A part of a trace. What is zero does not restrict. The conditions hold for events that have the thing in
+ * question: an area or a range of slots asks OUT, IN, FREE, WB and IO only; a cgroup, with all below it,
+ * asks all but WORKER, SAMPLE and GAP. Three events know their cgroup by the slot: a FREE (and an IN or WB
+ * without an owner) is of the cgroup that owned the slot, an IO of each that owned a slot of it at any time,
+ * so that a request is kept whole or not at all. A folio is kept with all its parts or not at all. A GAP is
+ * kept by every condition but `kinds`.
+ */
+struct db_selection {
+	struct db_moment from, to; /* [from, to) */
+	uint32_t kinds;		   /* bits 1 << enum db_kind */
+	bool one_host, one_area, some_slots;
+	uint32_t host, area;
+	uint32_t slot_first, slot_last; /* both inclusive */
+	const char *const *cgroups;	/* paths, or ids as decimal numbers */
+	uint32_t n_cgroups;
+};
+
+struct db_selector;
+
+/* The selection's events, host by host, by time. ZR_NO_DATA names what of it the trace does not have. What
+ * is passed must outlive the selector. Memory: two chunks, and with cgroups a byte for each slot in use. */
+enum zr_err db_selector_new(struct db *db, const struct db_selection *selection,
+			    const struct db_watch *watch, struct db_selector **out);
+/* The next batch, never empty, NULL at the end. Valid until the next call. */
+enum zr_err db_selector_next(struct db_selector *selector, const struct db_batch **out);
+/* The time of the first event that the host of the last batch has in the file, selected or not. */
+uint64_t db_selector_start_ns(const struct db_selector *selector);
+void db_selector_free(struct db_selector *selector);
+
+/*
+ * The functions below that write a trace make a new file (ZR_EXISTS if there is one) and remove it when
+ * they fail or are interrupted; the sentence of the error says so. The new trace has a name of its own.
+ */
+
+struct db_edit_result {
+	uint64_t events, gaps, lost_events; /* in the new file */
+	uint64_t samples, runs;
+	uint64_t duplicates; /* merge of one host: events that two inputs had */
+	uint32_t files, hosts;
+};
+
+/* The selection as a trace of its own: all dictionaries (ids stay what they are), the environment, the
+ * samples of the time span. Runs are results about another trace and stay behind. */
+enum zr_err db_cut(struct db *db, const struct db_selection *selection, const char *output,
+		   const struct db_watch *watch, struct db_edit_result *out);
+
+struct db_merge_options {
+	const char *const *inputs;
+	uint32_t n_inputs;
+	const char *output;
+	bool same_host; /* all inputs are of one host and clock: one host comes out */
+	bool force;	/* take a trace that another input holds too */
+	struct db_watch watch;
+};
+
+/*
+ * All that the inputs hold as one trace, one input open at a time. Every host of every input becomes a host
+ * of its own, numbered from 0 in the order of the inputs; its environment gets merge.trace_id, merge.host
+ * and merge.file, which say where it came from. Runs keep the trace_id and host on which they were made.
+ *
+ * same_host: the inputs' events are woven by time, equal cgroups, tasks and areas become one, and what two
+ * inputs have both is taken once. Where an area is met again after the input that had it has ended, a GAP
+ * (IMPORT, 1 event) says that something may be missing. Refused when the inputs' host name, clock or page
+ * size differ, or when two that overlap in time have events of one area (unless forced).
+ */
+enum zr_err db_merge(const struct db_merge_options *options, struct db_edit_result *out);
+
+/* name, what it means */
+#define DB_CHECKS(X)                                                                               \
+	X(SQLITE, "sqlite", "the database itself is damaged")                                      \
+	X(UNREADABLE, "unreadable", "a chunk cannot be read")                                      \
+	X(CHUNK, "chunk", "the events of a chunk are damaged")                                     \
+	X(ROW, "row", "a chunk's row does not describe its events")                                \
+	X(ORDER, "order", "a chunk begins before the end of the one before it")                    \
+	X(HOST, "host", "a chunk is of a host that is not listed")                                 \
+	X(AREA, "area", "events of a swap area that is not listed")                                \
+	X(MEMCG, "memcg", "events of a cgroup that is not listed")                                 \
+	X(TASK, "task", "events of a task that is not listed")                                     \
+	X(SLOT, "slot", "events of slots beyond the end of their swap area")                       \
+	X(PART, "part", "parts of a large folio without their folio")
+
+enum db_check {
+#define X(id, name, text) DB_CHECK_##id,
+	DB_CHECKS(X)
+#undef X
+	DB_CHECK_COUNT,
+};
+
+const char *db_check_name(enum db_check check);
+
+struct db_finding {
+	enum db_check check;
+	int64_t chunk;	/* id of its row; -1 = none */
+	uint64_t count; /* events of that chunk that are concerned, or 1 */
+	const char *text;
+};
+
+struct db_verify_options {
+	void (*finding)(void *arg, const struct db_finding *finding); /* NULL = only counted */
+	void *arg;
+	struct db_watch watch;
+};
+
+struct db_verify_result {
+	uint64_t chunks, bad_chunks, events; /* events: of chunks that can be read */
+	uint64_t lost_events;		     /* by the rows of those that cannot; at least 1 each */
+	uint64_t findings[DB_CHECK_COUNT];
+	uint64_t damages; /* sum of the findings; 0 = sound */
+	/* No damage, since a recording begins somewhere: a FREE, IN or WB of a slot of which no OUT was seen,
+	 * a large stored folio with fewer parts than its order says. */
+	uint64_t frees_of_nothing, ins_of_nothing, wbs_of_nothing, short_folios;
+	bool complete;
+};
+
+/* Reads all of a trace and checks it against itself; damage is reported and counted, not an error. */
+enum zr_err db_verify(struct db *db, const struct db_verify_options *options,
+		      struct db_verify_result *out);
+
+/* db_verify, and then a new trace of all that is sound: in place of each chunk that is lost stands a GAP
+ * (IMPORT) with its number of events, or 1 if that is not known; ids without a row get an empty one. */
+enum zr_err db_repair(struct db *db, const char *output, const struct db_verify_options *options,
+		      struct db_verify_result *found, struct db_edit_result *out);
+
+struct db_export_result {
+	uint64_t records; /* lines or records written */
+	uint64_t events;  /* that they stand for */
+	uint64_t changed; /* events that the format cannot carry exactly */
+	uint64_t dropped; /* events that it cannot carry at all */
+};
+
+/*
+ * The selection in a format of others; see export.h for what each can carry. All three hold one host:
+ * ZR_USAGE if the selection has several. ftrace: text with the canonical events. fio: an iolog, version 3,
+ * of the requests as they were issued. oracle: records of 24 bytes for cache simulators; `out` must be a
+ * file that can be written anywhere (not a pipe).
+ */
+enum zr_err db_export_ftrace(struct db *db, const struct db_selection *selection,
+			     const struct db_watch *watch, FILE *out, struct db_export_result *result);
+enum zr_err db_export_fio(struct db *db, const struct db_selection *selection,
+			  const struct db_watch *watch, FILE *out, struct db_export_result *result);
+enum zr_err db_export_oracle(struct db *db, const struct db_selection *selection,
+			     const struct db_watch *watch, FILE *out, struct db_export_result *result);
+
+/* --------------------------------------------------------------------------------------------- SQL */
+
+struct db_sql_value {
+	enum { DB_SQL_NULL, DB_SQL_INT, DB_SQL_REAL, DB_SQL_TEXT, DB_SQL_BLOB } type;
+	int64_t integer;
+	double real;
+	const void *data; /* of a text (ends with 0) or a blob */
+	size_t bytes;
+};
+
+struct db_sql_row {
+	int n;
+	const char *const *names; /* of the columns */
+	const struct db_sql_value *values;
+};
+
+/* What takes the rows; they are valid for the call. An error ends the query and is returned. */
+struct db_sql_sink {
+	enum zr_err (*head)(void *arg, int n, const char *const *names); /* once, first; NULL is fine */
+	enum zr_err (*row)(void *arg, const struct db_sql_row *row);
+	void *arg;
+	struct db_watch watch; /* asked now and then; `done` is always 0 */
+};
+
+struct db_sql_result {
+	uint64_t rows;
+	uint64_t chunks_decoded; /* for the table `events` */
+	const char *rest;	 /* of the text, after the statement: "" if there was one only */
+};
+
+/*
+ * Runs the first statement of a text: queries only, on all tables of the file and on `events`, which has
+ * one row for each event (see db/QUERIES.md). An empty text (white space, comments) is no error and has
+ * no rows. ZR_USAGE when SQLite does not understand it, ZR_PERM when it is not a query.
+ */
+enum zr_err db_sql_query(struct db *db, const char *text, const struct db_sql_sink *sink,
+			 struct db_sql_result *out);
+
+/* Whether a text ends with a whole statement: what an interactive shell asks before it runs one. */
+bool db_sql_is_complete(const char *text);
 
 #endif

@@ -5,9 +5,9 @@
  * Writing: a new file is made with mode 0600 and O_EXCL, its tables in one transaction with a
  * rollback journal, so that from then on its header tells what it is. A recording then uses a
  * write-ahead log where it can (a reader never waits for the recorder, nor the recorder for a
- * reader) and a rollback journal where it cannot (network file systems). With synchronous=NORMAL a
- * killed process loses what was not flushed, and a machine that loses power at most the last few
- * flushes, never the file. Closing folds the log back into the one file, unless a reader has it
+ * reader) and a rollback journal where it cannot (network file systems). Each flush is synced: a
+ * recorder that is killed and a machine that loses power lose what was not flushed, no more.
+ * Closing folds the log back into the one file, unless a reader has it
  * open: then that reader, or the next writer, does.
  *
  * Reading: the file may be a stranger's, so before anything is asked of it the connection is made
@@ -30,19 +30,35 @@
 #include <unistd.h>
 
 #include "db/sql.h"
+#include "db/versions.h"
 
 enum {
 	APPLICATION_ID = 0x7a72656c,
-	SCHEMA_VERSION = 1,
 	BUSY_MS = 5000,
 	BUSY_AT_CLOSE_MS = 100,
 	VALUE_BYTES_MAX = 4 * 1024 * 1024,
 	SCHEMA_TEXT_MAX = 256 * 1024,
 };
 
-static const char schema[] =
+static const struct db_version list[] = {
+	{ .schema =
 #include "db/schema.sql.h"
-	;
+	},
+};
+
+const struct db_versions db_versions = { list, sizeof(list) / sizeof(list[0]) };
+
+/* A trace that is being opened. */
+struct opening {
+	struct db *db;
+	const struct db_versions *versions;
+	int version; /* of the file */
+};
+
+static const struct db_version *newest(const struct opening *op)
+{
+	return &op->versions->list[op->versions->newest - 1];
+}
 
 /* ---------------------------------------------------------------------------------- connecting */
 
@@ -112,6 +128,17 @@ static int harden(sqlite3 *sql)
 	return rc;
 }
 
+/* Otherwise SQLite refuses a file that is shorter than it says. The connection cannot write, so the
+ * schema stays what it is, and it is still compared with ours. */
+static int take_damage(sqlite3 *sql)
+{
+	int rc = sqlite3_db_config(sql, SQLITE_DBCONFIG_DEFENSIVE, 0, NULL);
+
+	if (rc == SQLITE_OK)
+		rc = sqlite3_exec(sql, "PRAGMA writable_schema = ON", NULL, NULL, NULL);
+	return rc;
+}
+
 static void disconnect(struct db *db)
 {
 	for (unsigned i = 0; i < DB_SQL_COUNT; i++) {
@@ -135,6 +162,10 @@ static enum zr_err connect_as(struct db *db, int flags, const char *query, int *
 	free(uri);
 	if (*rc == SQLITE_OK)
 		*rc = harden(db->sql);
+	if (db->sql)
+		db_sql_guard(db);
+	if (*rc == SQLITE_OK && db->salvage)
+		*rc = take_damage(db->sql);
 	if (*rc == SQLITE_OK)
 		*rc = sqlite3_exec(db->sql, "PRAGMA application_id", NULL, NULL, NULL);
 	return ZR_OK;
@@ -212,8 +243,9 @@ static enum zr_err get_number(struct db *db, enum db_statement which, int64_t *o
 	return ZR_OK;
 }
 
-static enum zr_err check_version(struct db *db)
+static enum zr_err check_version(struct opening *op)
 {
+	struct db *db = op->db;
 	int64_t id, version;
 	enum zr_err err = get_number(db, DB_SQL_APPLICATION_ID, &id);
 
@@ -226,14 +258,15 @@ static enum zr_err check_version(struct db *db)
 			ZR_NOT_A_TRACE,
 			"%s: not a zreel trace (SQLite application id 0x%08x, expected 0x%08x)",
 			db->path, (unsigned)id, APPLICATION_ID);
-	if (version > SCHEMA_VERSION)
+	if (version > op->versions->newest)
 		return zr_fail(
 			ZR_NEWER_VERSION,
 			"%s: has format version %lld, this zreel knows up to %d: update zreel",
-			db->path, (long long)version, SCHEMA_VERSION);
+			db->path, (long long)version, op->versions->newest);
 	if (version < 1)
 		return zr_fail(ZR_CORRUPT, "%s: has the impossible format version %lld", db->path,
 			       (long long)version);
+	op->version = (int)version;
 	return ZR_OK;
 }
 
@@ -264,7 +297,7 @@ static enum zr_err check_object(struct db *db, sqlite3_stmt *want)
 
 /* The schema's own text says what is expected: it is run in memory and compared object by object.
  */
-static enum zr_err check_schema(struct db *db)
+static enum zr_err check_schema(struct db *db, const struct db_version *version)
 {
 	sqlite3 *mine = NULL;
 	sqlite3_stmt *want = NULL;
@@ -272,7 +305,7 @@ static enum zr_err check_schema(struct db *db)
 	int rc = sqlite3_open(":memory:", &mine);
 
 	if (rc == SQLITE_OK)
-		rc = sqlite3_exec(mine, schema, NULL, NULL, NULL);
+		rc = sqlite3_exec(mine, version->schema, NULL, NULL, NULL);
 	if (rc == SQLITE_OK)
 		rc = sqlite3_prepare_v2(
 			mine, "SELECT type, name, sql FROM sqlite_schema WHERE sql NOT NULL", -1,
@@ -310,14 +343,57 @@ static enum zr_err load_name(struct db *db)
 	return db->trace_id[0] ? ZR_OK : zr_fail(ZR_CORRUPT, "%s: the trace has no name", db->path);
 }
 
-static enum zr_err check_trace(struct db *db)
+/* ------------------------------------------------------------------------------ older versions */
+
+/* All steps or none; the transaction is open. */
+static enum zr_err change(struct opening *op)
 {
-	enum zr_err err = check_version(db);
+	char number[60];
+	int rc = SQLITE_OK;
+
+	for (int v = op->version; v < op->versions->newest && rc == SQLITE_OK; v++)
+		rc = sqlite3_exec(op->db->sql, op->versions->list[v - 1].change, NULL, NULL, NULL);
+	snprintf(number, sizeof(number), "PRAGMA user_version = %d", op->versions->newest);
+	if (rc == SQLITE_OK)
+		rc = sqlite3_exec(op->db->sql, number, NULL, NULL, NULL);
+	return rc == SQLITE_OK ? ZR_OK : db_sql_fail(op->db, rc, "bring its version forward");
+}
+
+static enum zr_err bring_forward(struct opening *op)
+{
+	struct db *db = op->db;
+	enum zr_err err = db_sql_begin(db);
 
 	if (!err)
-		err = check_schema(db);
+		err = change(op);
 	if (!err)
-		err = load_name(db);
+		err = check_schema(db, newest(op));
+	if (!err)
+		err = db_sql_commit(db);
+	if (err)
+		db_sql_rollback(db);
+	return err;
+}
+
+static enum zr_err show_as_newest(struct opening *op)
+{
+	int rc = sqlite3_exec(op->db->sql, op->versions->list[op->version - 1].views, NULL, NULL,
+			      NULL);
+
+	return rc == SQLITE_OK ? ZR_OK
+			       : db_sql_fail(op->db, rc, "show it as of the newest version");
+}
+
+static enum zr_err check_trace(struct opening *op)
+{
+	enum zr_err err = check_version(op);
+
+	if (!err)
+		err = check_schema(op->db, &op->versions->list[op->version - 1]);
+	if (!err && op->version < op->versions->newest)
+		err = op->db->mode == DB_READ ? show_as_newest(op) : bring_forward(op);
+	if (!err)
+		err = load_name(op->db);
 	return err;
 }
 
@@ -365,11 +441,11 @@ static enum zr_err create_file(struct db *db)
 	return ZR_OK;
 }
 
-static enum zr_err create_tables(struct db *db)
+static enum zr_err create_tables(const struct opening *op)
 {
-	int rc = sqlite3_exec(db->sql, schema, NULL, NULL, NULL);
+	int rc = sqlite3_exec(op->db->sql, newest(op)->schema, NULL, NULL, NULL);
 
-	return rc == SQLITE_OK ? ZR_OK : db_sql_fail(db, rc, "create its tables");
+	return rc == SQLITE_OK ? ZR_OK : db_sql_fail(op->db, rc, "create its tables");
 }
 
 /* The journal stays a rollback journal where a log is refused: that is no error. */
@@ -379,20 +455,28 @@ static enum zr_err set_journal(struct db *db)
 
 	if (db->mode == DB_CREATE && log_is_safe(db->path))
 		sqlite3_exec(db->sql, "PRAGMA journal_mode = WAL", NULL, NULL, NULL);
-	rc = sqlite3_exec(db->sql, "PRAGMA synchronous = NORMAL", NULL, NULL, NULL);
+	rc = sqlite3_exec(db->sql, "PRAGMA synchronous = EXTRA", NULL, NULL, NULL);
 	if (rc == SQLITE_OK)
 		rc = sqlite3_exec(db->sql, "PRAGMA journal_size_limit = 4194304", NULL, NULL, NULL);
 	return rc == SQLITE_OK ? ZR_OK : db_sql_fail(db, rc, "set its journal");
 }
 
-static enum zr_err create_trace(struct db *db)
+enum zr_err db_set_bulk(struct db *db)
 {
+	int rc = sqlite3_exec(db->sql, "PRAGMA synchronous = NORMAL", NULL, NULL, NULL);
+
+	return rc == SQLITE_OK ? ZR_OK : db_sql_fail(db, rc, "write in bulk to it");
+}
+
+static enum zr_err create_trace(const struct opening *op)
+{
+	struct db *db = op->db;
 	enum zr_err err = create_file(db);
 
 	if (!err)
 		err = connect_writer(db);
 	if (!err)
-		err = create_tables(db);
+		err = create_tables(op);
 	/* A file for results is not a recording that could end early. */
 	if (!err && db->mode == DB_RESULTS)
 		err = db_set_complete(db);
@@ -415,19 +499,20 @@ static enum zr_err check_path(const struct db *db, bool *there)
 	return ZR_OK;
 }
 
-static enum zr_err open_path(struct db *db)
+static enum zr_err open_path(struct opening *op)
 {
+	struct db *db = op->db;
 	bool there = false;
 	enum zr_err err = db->mode == DB_CREATE ? ZR_OK : check_path(db, &there);
 
 	if (err)
 		return err;
 	if (!there)
-		err = create_trace(db);
+		err = create_trace(op);
 	else
 		err = db->mode == DB_READ ? connect_reader(db) : connect_writer(db);
 	if (!err)
-		err = check_trace(db);
+		err = check_trace(op);
 	if (!err && db->mode != DB_READ)
 		err = set_journal(db);
 	return err;
@@ -440,18 +525,21 @@ static void free_db(struct db *db)
 	free(db);
 }
 
-enum zr_err db_open(const char *path, enum db_mode mode, struct db **out)
+enum zr_err db_open_as(const struct db_versions *versions, const char *path, enum db_mode mode,
+		       struct db **out)
 {
 	struct db *db = calloc(1, sizeof(*db));
+	struct opening op = { .db = db, .versions = versions };
 	enum zr_err err;
 
 	if (!db || !(db->path = strdup(path))) {
 		free(db);
 		return zr_fail(ZR_NOMEM, "no memory to open %s", path);
 	}
-	db->mode = mode;
+	db->salvage = mode == DB_SALVAGE;
+	db->mode = db->salvage ? DB_READ : mode;
 	db->known_host = -1;
-	err = open_path(db);
+	err = open_path(&op);
 	if (err) {
 		if (db->created)
 			unlink(path);
@@ -460,6 +548,11 @@ enum zr_err db_open(const char *path, enum db_mode mode, struct db **out)
 	}
 	*out = db;
 	return ZR_OK;
+}
+
+enum zr_err db_open(const char *path, enum db_mode mode, struct db **out)
+{
+	return db_open_as(&db_versions, path, mode, out);
 }
 
 /* One file again. That it stays two while somebody reads is no loss. */

@@ -85,27 +85,18 @@ static struct row get_row(sqlite3_stmt *stmt)
 			.kinds = (uint32_t)sqlite3_column_int64(stmt, 5),
 			.slot_min = (uint32_t)sqlite3_column_int64(stmt, 6),
 			.slot_max = (uint32_t)sqlite3_column_int64(stmt, 7),
+			.memcgs = (uint64_t)sqlite3_column_int64(stmt, 8),
 		},
 	};
 }
 
-static enum zr_err check_row(const struct db_reader *reader, const char *name,
-			     const struct row *row)
+static enum zr_err check_order(const struct db_reader *reader, const char *name,
+			       const struct row *row)
 {
-	struct db_chunk_span is = db_chunk_span(&reader->batch);
-
-	if (is.first_ns != row->span.first_ns || is.last_ns != row->span.last_ns ||
-	    is.events != row->span.events || is.kinds != row->span.kinds ||
-	    is.slot_min != row->span.slot_min || is.slot_max != row->span.slot_max)
-		return zr_fail(
-			ZR_CORRUPT,
-			"%s: its row does not describe its events (%u events, %llu to %llu ns)",
-			name, is.events, (unsigned long long)is.first_ns,
-			(unsigned long long)is.last_ns);
-	if (row->host == reader->host && is.first_ns < reader->last_ns)
+	if (row->host == reader->host && row->span.first_ns < reader->last_ns)
 		return zr_fail(ZR_CORRUPT,
 			       "%s: begins at %llu ns, before the end of the chunk before it", name,
-			       (unsigned long long)is.first_ns);
+			       (unsigned long long)row->span.first_ns);
 	return ZR_OK;
 }
 
@@ -113,15 +104,17 @@ static enum zr_err decode_row(struct db_reader *reader, sqlite3_stmt *stmt)
 {
 	struct row row = get_row(stmt);
 	/* In this order: the conversion to a blob comes before its length. */
-	const void *data = sqlite3_column_blob(stmt, 8);
-	size_t bytes = (size_t)sqlite3_column_bytes(stmt, 8);
+	const void *data = sqlite3_column_blob(stmt, 9);
+	size_t bytes = (size_t)sqlite3_column_bytes(stmt, 9);
 	char name[512];
 	enum zr_err err;
 
 	snprintf(name, sizeof(name), "%s: chunk %lld", reader->db->path, (long long)row.id);
 	err = db_chunk_decode(reader->codec, name, data, data ? bytes : 0, &reader->batch);
 	if (!err)
-		err = check_row(reader, name, &row);
+		err = db_chunk_check_row(reader->codec, name, row.span);
+	if (!err)
+		err = check_order(reader, name, &row);
 	reader->host = row.host;
 	reader->first_ns = (int64_t)row.span.first_ns;
 	reader->id = row.id;

@@ -76,7 +76,7 @@ CREATE TABLE area (
 ) WITHOUT ROWID;
 
 -- The events, up to 65536 a chunk. kinds: bits 1 << enum db_kind. slot_min, slot_max: the slots that its
--- OUT, IN, FREE, WB and IO events cover; min > max if there are none. The chunks of a host follow one
+-- OUT, IN, FREE, WB and IO events cover; min > max if there are none. memcgs: bits 1 << memcg % 64. The chunks of a host follow one
 -- another: first_ns is not below last_ns of the one before.
 CREATE TABLE chunk (
 	id INTEGER PRIMARY KEY,
@@ -87,6 +87,7 @@ CREATE TABLE chunk (
 	kinds INTEGER NOT NULL,
 	slot_min INTEGER NOT NULL,
 	slot_max INTEGER NOT NULL,
+	memcgs INTEGER NOT NULL,
 	data BLOB NOT NULL
 );
 

@@ -4,10 +4,15 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/stat.h>
 
 enum {
 	LIST_BYTES_MAX = 256 * 1024 * 1024,
 	LIST_FIRST_ROOM = 16,
+	STEPS_PER_ASK = 1000000,
+	ROW_BYTES_MIN = 4,
+	STEPS_PER_ROW = 32, /* of SQLite's machine, in the longest loop of ours */
+	ASKS_MIN = 20,
 };
 
 static const struct {
@@ -108,9 +113,8 @@ static enum zr_err refine(enum zr_err err, int errnum)
 	}
 }
 
-enum zr_err db_sql_fail(struct db *db, int rc, const char *doing)
+static enum zr_err fail_with(struct db *db, int rc, const char *doing, const struct translation *t)
 {
-	const struct translation *t = translate(rc);
 	int errnum = t->err == ZR_IO ? system_errno(db) : 0;
 	enum zr_err err = refine(t->err, errnum);
 	const char *hint = err == ZR_FULL ? translate(SQLITE_FULL)->hint : t->hint;
@@ -123,6 +127,46 @@ enum zr_err db_sql_fail(struct db *db, int rc, const char *doing)
 	return zr_fail(err, "%s: cannot %s: %s%s%s (%s %d)%s", db->path, doing,
 		       db->sql ? sqlite3_errmsg(db->sql) : sqlite3_errstr(rc), errnum ? ": " : "",
 		       errnum ? strerror(errnum) : "", t->name[0] ? t->name : "SQLite", rc, hint);
+}
+
+enum zr_err db_sql_fail(struct db *db, int rc, const char *doing)
+{
+	const struct translation *t = translate(rc);
+
+	if ((rc & 0xff) == SQLITE_INTERRUPT && db->asks > db->asks_max)
+		return zr_fail(ZR_CORRUPT,
+			       "%s: cannot %s: the file is damaged: it claims to hold more rows "
+			       "than fit into it",
+			       db->path, doing);
+	return fail_with(db, rc, doing, t);
+}
+
+/* --------------------------------------------------------------------------------------- guard */
+
+static uint64_t asks_for_size(const struct db *db)
+{
+	struct stat st;
+	uint64_t bytes = stat(db->path, &st) == 0 ? (uint64_t)st.st_size : 0;
+
+	return bytes / ROW_BYTES_MIN * STEPS_PER_ROW / STEPS_PER_ASK + ASKS_MIN;
+}
+
+static int ask_guard(void *arg)
+{
+	struct db *db = arg;
+
+	if (++db->asks <= db->asks_max)
+		return 0;
+	/* A recording grows while it is read. */
+	db->asks_max = asks_for_size(db);
+	return db->asks > db->asks_max;
+}
+
+void db_sql_guard(struct db *db)
+{
+	db->asks = 0;
+	db->asks_max = asks_for_size(db);
+	sqlite3_progress_handler(db->sql, STEPS_PER_ASK, ask_guard, db);
 }
 
 /* ---------------------------------------------------------------------------------- statements */
@@ -166,6 +210,7 @@ enum zr_err db_sql_start(struct db *db, enum db_statement which, const struct db
 		rc = bind_all(*stmt, args);
 	if (rc != SQLITE_OK)
 		return db_sql_fail(db, rc, statements[which].doing);
+	db->asks = 0;
 	*out = *stmt;
 	return ZR_OK;
 }

@@ -58,12 +58,12 @@
 	  "SELECT time_ns, value FROM sample WHERE counter = (SELECT id FROM counter "             \
 	  "WHERE host = ? AND source = ? AND name = ?) ORDER BY time_ns, rowid")                   \
 	X(CHUNK_PUT, "store events",                                                               \
-	  "INSERT INTO chunk (host, first_ns, last_ns, events, kinds, slot_min, slot_max, data) "  \
-	  "VALUES (?, ?, ?, ?, ?, ?, ?, ?)")                                                       \
+	  "INSERT INTO chunk (host, first_ns, last_ns, events, kinds, slot_min, slot_max, memcgs, " \
+	  "data) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)")                                                       \
 	X(CHUNK_LAST, "read the chunks",                                                           \
 	  "SELECT last_ns FROM chunk WHERE host = ? ORDER BY first_ns DESC, id DESC LIMIT 1")      \
 	X(CHUNK_NEXT, "read events",                                                               \
-	  "SELECT id, host, first_ns, last_ns, events, kinds, slot_min, slot_max, data "           \
+	  "SELECT id, host, first_ns, last_ns, events, kinds, slot_min, slot_max, memcgs, data "           \
 	  "FROM chunk WHERE (host, first_ns, id) > (?, ?, ?) AND host BETWEEN ? AND ? "            \
 	  "AND first_ns < ? AND last_ns >= ? AND kinds & ? ORDER BY host, first_ns, id LIMIT 1")   \
 	X(CHUNK_SUMS, "read the chunks", "SELECT count(*), total(length(data)) FROM chunk")        \
@@ -96,8 +96,11 @@ struct db {
 	enum db_mode mode;
 	bool created;	    /* by this db_open */
 	bool complete;
+	bool salvage; /* read what can be read of a damaged file */
 	bool writing;	    /* a transaction is open */
 	enum zr_err failed; /* why no more is written */
+	const uint64_t *chunks_decoded; /* by the table `events`; NULL = it was not added */
+	uint64_t asks, asks_max; /* of the guard, by the running statement; see db_sql_guard */
 	int64_t known_host; /* its row in `host` is there; -1 = none */
 	char trace_id[33];
 	sqlite3_stmt *statements[DB_SQL_COUNT];
@@ -133,6 +136,12 @@ static inline struct db_arg db_blob(const void *value, size_t bytes)
 
 /* Keeps a sentence that says what could not be done, SQLite's own words, and what to try. */
 enum zr_err db_sql_fail(struct db *db, int rc, const char *doing);
+
+/*
+ * From here on a statement may take as many steps as rows that fill the file could need, and no more: pages
+ * of a hostile file can point to one another so that a few of them hold more rows than anybody could read.
+ */
+void db_sql_guard(struct db *db);
 
 /* Runs a statement of the table that gives no rows. `args` NULL = it takes none. */
 enum zr_err db_sql_run(struct db *db, enum db_statement which, const struct db_arg *args);

@@ -572,6 +572,7 @@ static void rows_that_lie_about_their_chunk_are_found(void **state)
 		"kinds = kinds | 1024",
 		"slot_min = 0",
 		"slot_max = 9",
+		"memcgs = 2",
 		"data = 7",
 		"data = substr(data, 1, length(data) - 1)",
 		"data = 'text'",
@@ -614,9 +615,9 @@ static void chunks_that_overlap_are_found(void **state)
 	assert_int_equal(sqlite3_open(path, &sql), SQLITE_OK);
 	assert_int_equal(sqlite3_exec(sql,
 				      "INSERT INTO chunk (host, first_ns, last_ns, events, kinds, "
-				      "slot_min, slot_max, data) "
+				      "slot_min, slot_max, memcgs, data) "
 				      "SELECT host, first_ns, last_ns, events, kinds, slot_min, "
-				      "slot_max, data FROM chunk",
+				      "slot_max, memcgs, data FROM chunk",
 				      NULL, NULL, NULL),
 			 SQLITE_OK);
 	sqlite3_close(sql);

@@ -20,6 +20,7 @@ struct db_writer {
 	struct db_batch batch;
 	struct db_codec *codec;
 	uint64_t flush_every_ns;
+	uint64_t time_unit_ns;
 	uint64_t last_ns; /* no event is earlier */
 	struct db_writer_stats stats;
 };
@@ -60,6 +61,7 @@ enum zr_err db_writer_new(struct db *db, const struct db_writer_options *options
 		return zr_fail(ZR_NOMEM, "no memory to write to %s", db->path);
 	writer->db = db;
 	writer->flush_every_ns = options->flush_every_ns ? options->flush_every_ns : FLUSH_EVERY_NS;
+	writer->time_unit_ns = options->time_unit_ns ? options->time_unit_ns : 1;
 	err = db_batch_init(&writer->batch, &writer->arena);
 	writer->batch.host = options->host;
 	if (!err)
@@ -88,12 +90,13 @@ static enum zr_err put_chunk(struct db_writer *writer)
 		err = db_sql_begin_host(writer->db, batch->host);
 	if (err)
 		return err;
-	span = db_chunk_span(batch);
+	span = db_codec_span(writer->codec);
 	err = db_sql_run(writer->db, DB_SQL_CHUNK_PUT,
 			 (struct db_arg[]){ db_int(batch->host), db_int((int64_t)span.first_ns),
 					    db_int((int64_t)span.last_ns), db_int(span.events),
 					    db_int(span.kinds), db_int(span.slot_min),
-					    db_int(span.slot_max), db_blob(chunk, bytes) });
+					    db_int(span.slot_max), db_int((int64_t)span.memcgs),
+					    db_blob(chunk, bytes) });
 	if (err)
 		return err;
 	writer->stats.events += batch->n;
@@ -123,6 +126,8 @@ enum zr_err db_writer_add(struct db_writer *writer, const struct db_event *event
 	struct db_event e = *event;
 	enum zr_err err;
 
+	if (writer->time_unit_ns > 1)
+		e.time_ns -= e.time_ns % writer->time_unit_ns;
 	if (e.time_ns < writer->last_ns) {
 		e.time_ns = writer->last_ns;
 		writer->stats.clamped_times++;
