@@ -334,20 +334,21 @@ enum zr_err device_file_open(const char *path, const char *yes_destroy, struct d
 
 /* ------------------------------------------------------------------------------------- statistics */
 
-bool device_statistics(uint32_t major, uint32_t minor, uint64_t *write_requests, uint64_t *write_merges)
+bool device_statistics(uint32_t major, uint32_t minor, struct device_statistics *out)
 {
-	unsigned long long requests, merges;
+	unsigned long long requests, merges, in_flight;
 	char path[64];
 	char *text;
 	bool ok;
 
 	snprintf(path, sizeof(path), "/sys/dev/block/%u:%u/stat", major, minor);
 	text = read_text(path);
-	ok = text && sscanf(text, "%*u %*u %*u %*u %llu %llu", &requests, &merges) == 2;
+	ok = text && sscanf(text, "%*u %*u %*u %*u %llu %llu %*u %*u %llu", &requests, &merges,
+			    &in_flight) == 3;
 	free(text);
 	if (!ok)
 		return false;
-	*write_requests = requests;
-	*write_merges = merges;
+	*out = (struct device_statistics){ .write_requests = requests, .write_merges = merges,
+					   .in_flight = in_flight };
 	return true;
 }

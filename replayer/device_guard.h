@@ -41,7 +41,12 @@ bool device_is_swap(const char *swaps, const char *path);
 
 enum zr_err device_file_open(const char *path, const char *yes_destroy, struct device_file *out);
 
-/* /sys/dev/block/MAJOR:MINOR/stat: writes completed and writes merged. False where there is none. */
-bool device_statistics(uint32_t major, uint32_t minor, uint64_t *write_requests, uint64_t *write_merges);
+struct device_statistics {
+	uint64_t write_requests, write_merges; /* completed since boot */
+	uint64_t in_flight;		       /* requests of either direction, now */
+};
+
+/* Of /sys/dev/block/MAJOR:MINOR/stat. False where there is none. */
+bool device_statistics(uint32_t major, uint32_t minor, struct device_statistics *out);
 
 #endif

@@ -93,6 +93,7 @@ static uint64_t slots_of(const struct db_batch *batch, uint32_t row)
 	case DB_FREE:
 		return db_free_slots(batch->len[row]);
 	case DB_IN:
+	case DB_WB:
 		return 1;
 	default:
 		return 0;

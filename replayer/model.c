@@ -5,7 +5,8 @@
  * It is driven by demand: the recorded swap-outs (OUT), refaults (IN), frees (FREE) and shrinker scans
  * (SCAN: nr_to_scan entries of that memcg, at their place among the events) are taken as given; who is
  * stored or refused, written back and when, and what a refault then finds, is computed anew. Recorded WB,
- * WORKER and SHRINK are results and therefore ignored; RECLAIM only ends a run of direct swap-outs.
+ * WORKER and SHRINK are results and therefore ignored; RECLAIM only ends a run of direct swap-outs. The other
+ * drive, by recorded writebacks, is in drive.c.
  *
  * A slot is, in the model,
  *
@@ -118,6 +119,25 @@ static enum zr_err make_tables(struct sim *sim)
 	return err ? err : zs_pool_init(&sim->pool, sim->machine.page_size, sim->n_slots + 1);
 }
 
+/* Tables that only some policies need. */
+static enum zr_err make_policy_tables(struct sim *sim)
+{
+	void *table;
+	enum zr_err err = ZR_OK;
+
+	if (sim->policy.slots == SIM_SLOTS_VSWAP)
+		err = vswap_init(&sim->vswap, &sim->machine);
+	if (!err && sim->policy.order == SIM_ORDER_SORTED) {
+		err = pages_new(sim->n_slots, sizeof(*sim->sorted), "the sorted walks", &table);
+		sim->sorted = table;
+	}
+	if (!err && sim->policy.drive == SIM_DRIVE_WRITEBACKS) {
+		err = pages_new(sim->n_slots, sizeof(*sim->drive.next), "the open walks", &table);
+		sim->drive.next = table;
+	}
+	return err;
+}
+
 enum zr_err sim_new(const struct sim_policy *policy, const struct sim_machine *machine,
 		    struct sim_sink *sink, struct sim **out)
 {
@@ -135,6 +155,8 @@ enum zr_err sim_new(const struct sim_policy *policy, const struct sim_machine *m
 		err = place_areas(sim);
 	if (!err)
 		err = make_tables(sim);
+	if (!err)
+		err = make_policy_tables(sim);
 	if (err) {
 		sim_free(sim);
 		return err;
@@ -147,6 +169,9 @@ void sim_free(struct sim *sim)
 {
 	if (!sim)
 		return;
+	pages_free(sim->drive.next, sim->n_slots, sizeof(*sim->drive.next));
+	pages_free(sim->sorted, sim->n_slots, sizeof(*sim->sorted));
+	vswap_fini(&sim->vswap);
 	zs_pool_fini(&sim->pool);
 	lru_fini(&sim->lru);
 	pages_free(sim->memcg_len, sim->machine.n_memcgs, sizeof(*sim->memcg_len));
@@ -165,6 +190,17 @@ uint8_t sim_index_area(const struct sim *sim, uint32_t index)
 	return (uint8_t)area;
 }
 
+uint32_t sim_disk_slot(struct sim *sim, uint8_t area, uint32_t index)
+{
+	uint32_t slot = index - sim->area_base[area], disk_slot;
+
+	if (!vswap_on(&sim->vswap))
+		return slot;
+	if (vswap_find(&sim->vswap, area, slot, &disk_slot))
+		return disk_slot;
+	return vswap_take(&sim->vswap, area, slot);
+}
+
 void sim_drop_entry(struct sim *sim, uint32_t index, enum sim_slot state)
 {
 	struct slot *slot = &sim->slots[index];
@@ -175,12 +211,21 @@ void sim_drop_entry(struct sim *sim, uint32_t index, enum sim_slot state)
 	lru_dropped(&sim->lru, slot->memcg);
 }
 
+static void give_disk_slot(struct sim *sim, uint32_t index)
+{
+	uint8_t area = sim_index_area(sim, index);
+
+	vswap_give(&sim->vswap, area, index - sim->area_base[area]);
+}
+
 void sim_set_state(struct sim *sim, uint32_t index, enum sim_slot state)
 {
 	struct slot *slot = &sim->slots[index];
 
 	if (slot->state == SIM_SLOT_ZSWAP)
 		sim_drop_entry(sim, index, state);
+	else if (slot->state == SIM_SLOT_DISK && vswap_on(&sim->vswap))
+		give_disk_slot(sim, index);
 	slot->state = state;
 	slot->fresh = slot->written_back = 0;
 }
@@ -220,7 +265,10 @@ static void read_disk(struct sim *sim, const struct db_event *event, struct slot
 	sim->counters.pswpin++;
 	sim->counters.disk_refaults++;
 	if (sim->sink)
-		sim->sink->read(sim->sink, event->time_ns, event->area, event->slot, event->memcg);
+		sim->sink->read(sim->sink, event->time_ns, event->area,
+				sim_disk_slot(sim, event->area,
+					      sim_index(sim, event->area, event->slot)),
+				event->memcg);
 }
 
 /* What a slot of unknown history is, once the recording has told where its page came from. */
@@ -249,6 +297,8 @@ static void in(struct sim *sim, const struct db_event *event)
 	uint32_t index = sim_index(sim, event->area, event->slot);
 	struct slot *slot = &sim->slots[index];
 
+	if (sim->drive.next)
+		sim_drive_touch(sim, event, index, 1);
 	if (sim->direct.open && sim->direct.task == event->task)
 		sim_end_direct(sim);
 	if (db_flags_outcome(event->flags) >= DB_IN_ERROR)
@@ -282,6 +332,8 @@ static void free_slots(struct sim *sim, const struct db_event *event)
 	uint32_t index = sim_index(sim, event->area, event->slot);
 	uint32_t n = db_free_slots(event->len);
 
+	if (sim->drive.next)
+		sim_drive_touch(sim, event, index, n);
 	for (uint32_t i = 0; i < n; i++) {
 		if (sim->slots[index + i].state == SIM_SLOT_FREE)
 			continue;
@@ -305,24 +357,44 @@ void sim_end_direct(struct sim *sim)
 
 void sim_flush(struct sim *sim)
 {
+	sim_drive_flush(sim);
 	sim_end_direct(sim);
 }
 
 static void reclaim(struct sim *sim, const struct db_event *event)
 {
+	if (sim->drive.next)
+		sim_drive_begin(sim, event);
 	if (sim->direct.open && sim->direct.task == event->task)
 		sim_end_direct(sim);
 }
 
 static void scan(struct sim *sim, const struct db_event *event)
 {
-	if (sim->policy.shrinker)
+	if (sim->drive.next)
+		sim_drive_begin(sim, event);
+	else if (sim->policy.shrinker)
 		sim_walk(sim, event->memcg, event->slot, SIM_WALK_SHRINKER);
 }
 
+/* What was recorded of the pool's own decisions is ignored under demand. */
+static void recorded_shrink(struct sim *sim, const struct db_event *event)
+{
+	if (sim->drive.next)
+		sim_drive_begin(sim, event);
+}
+
+static void recorded_writeback(struct sim *sim, const struct db_event *event)
+{
+	if (sim->drive.next)
+		sim_drive_wb(sim, event);
+}
+
 static void (*const handlers[DB_KIND_COUNT])(struct sim *sim, const struct db_event *event) = {
-	[DB_OUT] = sim_out, [DB_IN] = in,	    [DB_FREE] = free_slots,
-	[DB_SCAN] = scan,   [DB_RECLAIM] = reclaim,
+	[DB_OUT] = sim_out,	       [DB_IN] = in,
+	[DB_FREE] = free_slots,	       [DB_SCAN] = scan,
+	[DB_RECLAIM] = reclaim,	       [DB_WB] = recorded_writeback,
+	[DB_WORKER] = recorded_shrink, [DB_SHRINK] = recorded_shrink,
 };
 
 enum { SLOT_KINDS = 1 << DB_OUT | 1 << DB_IN | 1 << DB_FREE };

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The model's inside: what model.c (events, refaults), store.c (swap-outs) and shrink.c (walks, worker)
- * share. See model.c for what it does.
+ * The model's inside: what model.c (events, refaults), store.c (swap-outs), shrink.c (walks, worker) and
+ * drive.c (recorded writebacks) share. See model.c for what it does.
  */
 #ifndef REPLAYER_MODEL_H
 #define REPLAYER_MODEL_H
 
 #include "replayer/lru.h"
 #include "replayer/replayer.h"
+#include "replayer/vswap.h"
 #include "replayer/zsmalloc.h"
 
 /* The large folio whose PART events are being read. */
@@ -20,6 +21,20 @@ struct sim_folio {
 struct sim_direct {
 	bool open;
 	uint32_t task;
+};
+
+/* A walk of recorded writebacks that has not ended: slot index + 1 of its first and last page, 0 = none. */
+struct sim_open_walk {
+	uint32_t task, head, tail;
+	enum sim_walk kind;
+};
+
+enum { SIM_OPEN_WALKS = 16 };
+
+struct sim_drive_state {
+	uint32_t *next; /* by slot; NULL under demand */
+	uint32_t n, worker; /* open walks, oldest first; the last WORKER's task */
+	struct sim_open_walk walks[SIM_OPEN_WALKS];
 };
 
 struct sim {
@@ -45,6 +60,12 @@ struct sim {
 	bool started;
 	struct sim_folio folio;
 	struct sim_direct direct;
+
+	struct vswap vswap;	 /* slots=vswap */
+	uint32_t *sorted;	 /* order=sorted: indices of what the open walk has written; else NULL */
+	uint32_t n_sorted;
+	uint32_t walk_seq; /* the list's next sequence number when the last walk began */
+	struct sim_drive_state drive; /* drive writebacks */
 };
 
 /* A slot by its index in `slots`, and back. */
@@ -54,6 +75,9 @@ static inline uint32_t sim_index(const struct sim *sim, uint8_t area, uint32_t s
 }
 
 uint8_t sim_index_area(const struct sim *sim, uint32_t index);
+
+/* The page's slot on the disk, given to it now if it has none. */
+uint32_t sim_disk_slot(struct sim *sim, uint8_t area, uint32_t index);
 
 /* Takes the slot's entry out of the pool and off its list; the slot is then in `state`. */
 void sim_drop_entry(struct sim *sim, uint32_t index, enum sim_slot state);
@@ -66,6 +90,21 @@ void sim_end_direct(struct sim *sim);
 
 /* store.c: a row of kind OUT. */
 void sim_out(struct sim *sim, const struct db_event *event);
+
+/* shrink.c: the page is on disk from now on, whatever it was; its write is told by sim_walk_write(). */
+void sim_write_back(struct sim *sim, uint32_t index);
+
+/* shrink.c: what the sink is told of a walk; sorted there if the policy says so. */
+void sim_walk_begin(struct sim *sim, enum sim_walk kind);
+void sim_walk_write(struct sim *sim, uint32_t index);
+void sim_walk_end(struct sim *sim);
+
+/* drive.c: a row of kind SCAN, SHRINK, WORKER or RECLAIM; a row of kind WB; what precedes a row of kind OUT, IN
+ * or FREE on these slots; the end of all walks. */
+void sim_drive_begin(struct sim *sim, const struct db_event *event);
+void sim_drive_wb(struct sim *sim, const struct db_event *event);
+void sim_drive_touch(struct sim *sim, const struct db_event *event, uint32_t index, uint32_t slots);
+void sim_drive_flush(struct sim *sim);
 
 /* shrink.c: one walk over a memcg's list; returns pages written. */
 uint32_t sim_walk(struct sim *sim, uint16_t memcg, uint32_t budget, enum sim_walk kind);

@@ -41,16 +41,21 @@ static const struct sim_preset presets[] = {
 	  "a full pool only rejects, and takes stores again as soon as it is below its limit" },
 	{ "hysteresis", "shrink_enabled=0+accept=90",
 	  "a full pool does not shrink, and rejects everything until it has drained to 90%" },
+	{ "vswap", "batch=on+slots=vswap",
+	  "batched, and the disk slot is chosen at the write, as a virtual swap layer would" },
+	{ "sorted", "batch=on+order=sorted",
+	  "batched, and each walk writes its pages in the order of their slots (no kernel does)" },
 	{ NULL, NULL, NULL },
 };
 
 /* Words of the design that this version does not have; refused by name instead of "unknown". */
-static const char *const later_presets[] = { "vswap",	  "sorted",	 "linux-6.1", "linux-6.12",
-					     "linux-7.3", "as-recorded", NULL };
-static const char *const later_knobs[] = { "sched",	     "nomerges",   "slots",
-					   "order",	     "compressor", "zero",
-					   "incompressible", "wb",	   "zswap_max",
-					   "readahead",	     NULL };
+static const char *const later_presets[] = { "linux-6.1", "linux-6.12", "linux-7.3", "as-recorded",
+					     NULL };
+static const char *const later_knobs[] = { "sched", "nomerges",	 "compressor", "zero", "incompressible",
+					   "wb",    "zswap_max", "readahead",  NULL };
+
+static const char *const order_names[] = { "lru", "sorted", "cluster", NULL };
+static const char *const slots_names[] = { "recorded", "vswap", NULL };
 
 enum knob_id {
 	KNOB_BATCH,
@@ -62,7 +67,9 @@ enum knob_id {
 	KNOB_POOL,
 	KNOB_MEM,
 	KNOB_SHRINKER,
-	KNOB_SECOND_CHANCE
+	KNOB_SECOND_CHANCE,
+	KNOB_ORDER,
+	KNOB_SLOTS,
 };
 
 /* In the order of the text form. */
@@ -83,6 +90,10 @@ static const struct sim_knob_help knobs[] = {
 			    "the memory-pressure shrinker: on = its scans as recorded, off = none" },
 	[KNOB_SECOND_CHANCE] = { "second_chance", "on|off",
 				 "a new entry is passed over once before it is written back" },
+	[KNOB_ORDER] = { "order", "lru|sorted|cluster",
+			 "in which order a walk writes; cluster = with the neighbours in the pool" },
+	[KNOB_SLOTS] = { "slots", "recorded|vswap",
+			 "the disk slot of a page: as recorded, or chosen at the write" },
 	{ NULL, NULL, NULL },
 };
 
@@ -124,6 +135,33 @@ static bool parse_switch(const char *text, bool *out)
 {
 	*out = strcmp(text, "on") == 0 || strcmp(text, "1") == 0;
 	return *out || strcmp(text, "off") == 0 || strcmp(text, "0") == 0;
+}
+
+/* The place of the word in a table. */
+static bool parse_name(const char *text, const char *const *names, int *out)
+{
+	for (*out = 0; names[*out]; ++*out)
+		if (strcmp(names[*out], text) == 0)
+			return true;
+	return false;
+}
+
+static bool parse_order(const char *text, enum sim_order *out)
+{
+	int at;
+	bool known = parse_name(text, order_names, &at);
+
+	*out = known ? (enum sim_order)at : SIM_ORDER_LRU;
+	return known;
+}
+
+static bool parse_slots(const char *text, enum sim_slots *out)
+{
+	int at;
+	bool known = parse_name(text, slots_names, &at);
+
+	*out = known ? (enum sim_slots)at : SIM_SLOTS_RECORDED;
+	return known;
 }
 
 static bool parse_percent(const char *text, int32_t *out)
@@ -209,6 +247,9 @@ static bool set_recorded(enum knob_id knob, struct sim_policy *policy)
 	case KNOB_SHRINKER:
 		policy->shrinker = SIM_RECORDED;
 		return true;
+	case KNOB_SLOTS:
+		policy->slots = SIM_SLOTS_RECORDED;
+		return true;
 	default:
 		return false;
 	}
@@ -239,6 +280,10 @@ static bool set_knob(enum knob_id knob, const char *value, struct sim_policy *po
 		return parse_shrinker(value, &policy->shrinker);
 	case KNOB_SECOND_CHANCE:
 		return parse_switch(value, &policy->second_chance);
+	case KNOB_ORDER:
+		return parse_order(value, &policy->order);
+	case KNOB_SLOTS:
+		return parse_slots(value, &policy->slots);
 	}
 	return false;
 }
@@ -386,8 +431,9 @@ void sim_policy_to_text(const struct sim_policy *policy, char *text, size_t byte
 		snprintf(mem, sizeof(mem), "%lld", (long long)policy->mem_bytes);
 	snprintf(text, bytes,
 		 "batch=%d+plug=%s+walk=%d+store_walk=%d+shrink_enabled=%d+accept=%s+pool=%s+mem=%s+"
-		 "shrinker=%s+second_chance=%s",
+		 "shrinker=%s+second_chance=%s+order=%s+slots=%s",
 		 policy->batch, policy->plug ? "on" : "off", policy->walk, policy->store_walk,
 		 policy->shrink_enabled, accept, pool, mem, shrinker,
-		 policy->second_chance ? "on" : "off");
+		 policy->second_chance ? "on" : "off", order_names[policy->order],
+		 slots_names[policy->slots]);
 }

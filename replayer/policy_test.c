@@ -55,6 +55,10 @@ static void presets_mean_what_their_studies_say(void **state)
 	assert_true(p.walk == 32 && p.store_walk == 32);
 	p = policy_of("shrink-off");
 	assert_true(!p.shrink_enabled && p.accept_percent == 100);
+	p = policy_of("vswap");
+	assert_true(p.batch == 32 && !p.plug && p.slots == SIM_SLOTS_VSWAP && p.order == SIM_ORDER_LRU);
+	p = policy_of("sorted");
+	assert_true(p.batch == 32 && p.order == SIM_ORDER_SORTED && p.slots == SIM_SLOTS_RECORDED);
 	p = policy_of("hysteresis");
 	assert_true(!p.shrink_enabled && p.accept_percent == 90);
 }
@@ -83,7 +87,7 @@ static void bad_words_are_named_with_what_there_is(void **state)
 		{ "", "begins" },
 		{ "nosuch", "'nosuch' is not a preset" },
 		{ "batch=on", "is not a preset" },
-		{ "vswap", "'vswap' is not implemented yet" },
+		{ "as-recorded", "'as-recorded' is not implemented yet" },
 		{ "linux-7.3", "not implemented yet" },
 		{ "batched+nosuch=1", "'nosuch' is not a knob" },
 		{ "batched+", NULL },
@@ -105,7 +109,8 @@ static void bad_words_are_named_with_what_there_is(void **state)
 		{ "batched+pool=1KK", "PCT%" },
 		{ "batched+pool=9000000000G", "PCT%" },
 		{ "batched+sched=none", "not implemented yet" },
-		{ "batched+slots=vswap", "not implemented yet" },
+		{ "batched+slots=nosuch", "recorded|vswap" },
+		{ "batched+order=recorded", "lru|sorted|cluster" },
 		{ "batched+aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
 		  "too long" },
 	};
@@ -147,6 +152,11 @@ static void every_knob_of_the_table_is_understood(void **state)
 		if (sim_policy_parse(text, &policy) != ZR_OK) {
 			zr_error_clear(); /* a switch */
 			snprintf(text, sizeof(text), "unbatched+%s=1", knob->name);
+			if (sim_policy_parse(text, &policy) == ZR_OK)
+				continue;
+			zr_error_clear(); /* names: the first of them */
+			snprintf(text, sizeof(text), "unbatched+%s=%.*s", knob->name,
+				 (int)strcspn(knob->values, "|"), knob->values);
 			assert_int_equal(sim_policy_parse(text, &policy), ZR_OK);
 		}
 	}

@@ -73,7 +73,7 @@ static void on_walk_begin(struct sim_sink *sink, enum sim_walk kind, uint64_t ti
 static void on_write(struct sim_sink *sink, const struct sim_write *write)
 {
 	struct race_lane *lane = lane_of(sink);
-	uint32_t first = lane->race->area_base[write->area] + write->slot;
+	uint32_t first = lane->race->area_base[write->area] + write->recorded_slot;
 
 	if (!lane->walk_wrote)
 		lane->walk++;

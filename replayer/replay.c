@@ -5,8 +5,8 @@
  *   survey ──> for each host: batch ──> lane A  lane B  lane C      null: all lanes share the decoded batch
  *                                      (model -> plan [-> device])  device: one lane a pass, policies in turn
  *
- * A lane is a model with its I/O plan. Lanes know nothing of each other, so what a lane computes does not
- * depend on which others run beside it.
+ * A lane is a model with its I/O plan. Lanes know nothing of each other, so what a lane computes depends
+ * neither on which others run beside it nor on how many threads (crew.h) share the lanes of a null replay.
  */
 #include "replayer/replayer.h"
 
@@ -16,6 +16,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "replayer/crew.h"
 #include "replayer/device.h"
 #include "replayer/results.h"
 #include "replayer/survey.h"
@@ -101,34 +102,92 @@ static void lane_feed(struct replay *replay, struct lane *lane, const struct db_
 		sim_feed(lane->sim, batch, from, to);
 		state = sim_state(lane->sim);
 		series_offer(&lane->series, &state, &lane->swapio.io);
-		replay->work_done += to - from;
 		if (!device)
 			continue;
+		replay->work_done += to - from;
 		report_progress(replay);
 		if (replay->stopped || device_error(device))
 			return;
 	}
 }
 
-static enum zr_err feed_lanes(struct replay *replay, uint32_t host, struct lane *lanes, uint32_t n,
-			      const struct device *device)
+static enum zr_err open_events(struct replay *replay, uint32_t host, struct db_reader **out)
 {
-	struct db_filter filter = { .kinds = SURVEY_MODEL_KINDS, .host = host };
+	bool demand = replay->options->drive == SIM_DRIVE_DEMAND;
+
+	return db_reader_new(replay->trace,
+			     &(struct db_filter){ .kinds = demand ? SURVEY_DEMAND_KINDS :
+								    SURVEY_MODEL_KINDS,
+						  .host = host },
+			     out);
+}
+
+static enum zr_err feed_device_lane(struct replay *replay, uint32_t host, struct lane *lane,
+				    const struct device *device)
+{
 	const struct db_batch *batch;
 	struct db_reader *reader;
-	enum zr_err err = db_reader_new(replay->trace, &filter, &reader);
+	enum zr_err err = open_events(replay, host, &reader);
 
 	if (err)
 		return err;
 	while (!(err = db_reader_next(reader, &batch)) && batch) {
-		for (uint32_t i = 0; i < n; i++)
-			lane_feed(replay, &lanes[i], batch, device);
+		lane_feed(replay, lane, batch, device);
+		if (replay->stopped || device_error(device))
+			break;
+	}
+	sim_flush(lane->sim);
+	db_reader_free(reader);
+	return err;
+}
+
+/* What the threads of a null replay share: the batch, read-only, and each lane for one of them at a time. */
+struct shared {
+	struct replay *replay;
+	struct lane *lanes;
+	const struct db_batch *batch;
+};
+
+static void feed_shared(void *arg, uint32_t i)
+{
+	struct shared *shared = arg;
+
+	lane_feed(shared->replay, &shared->lanes[i], shared->batch, NULL);
+}
+
+static enum zr_err feed_with_crew(struct replay *replay, struct db_reader *reader, struct crew *crew,
+				  struct shared *shared)
+{
+	uint32_t n = replay->options->n_policies;
+	enum zr_err err;
+
+	while (!(err = db_reader_next(reader, &shared->batch)) && shared->batch) {
+		crew_run(crew, n);
+		replay->work_done += (uint64_t)shared->batch->n * n;
 		report_progress(replay);
-		if (replay->stopped || (device && device_error(device)))
+		if (replay->stopped)
 			break;
 	}
 	for (uint32_t i = 0; i < n; i++)
-		sim_flush(lanes[i].sim);
+		sim_flush(shared->lanes[i].sim);
+	return err;
+}
+
+static enum zr_err feed_null_lanes(struct replay *replay, uint32_t host, struct lane *lanes)
+{
+	struct shared shared = { .replay = replay, .lanes = lanes };
+	uint32_t n = replay->options->n_policies;
+	uint32_t jobs = replay->options->jobs < n ? replay->options->jobs : n;
+	struct db_reader *reader;
+	struct crew *crew;
+	enum zr_err err = open_events(replay, host, &reader);
+
+	if (err)
+		return err;
+	err = crew_new(jobs, feed_shared, &shared, &crew);
+	if (!err)
+		err = feed_with_crew(replay, reader, crew, &shared);
+	crew_free(crew);
 	db_reader_free(reader);
 	return err;
 }
@@ -165,7 +224,8 @@ static enum zr_err store_lane(struct replay *replay, const struct survey_host *h
 			       .knobs = knobs,
 			       .target = on_device ? "device" : "null",
 			       .target_detail = on_device ? replay->options->device : "",
-			       .drive = "demand",
+			       .drive = replay->options->drive == SIM_DRIVE_DEMAND ? "demand" :
+										     "writebacks",
 			       .pace = "asap",
 			       .trace_id = db_trace_id(replay->trace),
 			       .trace_path = db_path(replay->trace),
@@ -184,6 +244,27 @@ static const char *stop_reason(const struct replay *replay)
 
 /* ------------------------------------------------------------------------------------------ null */
 
+static enum zr_err finish_null_lane(struct replay *replay, const struct survey_host *host,
+				    struct lane *lane)
+{
+	const struct play_options *options = replay->options;
+
+	if (options->figures)
+		options->figures(options->figures_arg,
+				 &(struct play_figures){
+					 .policy = (uint32_t)(lane->policy - replay->policies),
+					 .host = host->host,
+					 .counters = *sim_counters(lane->sim),
+					 .io = lane->swapio.io });
+	if (!replay->results)
+		return ZR_OK;
+	metrics_add(&lane->metrics,
+		    &(struct replay_figures){ .page_size = host->machine.page_size,
+					      .counters = sim_counters(lane->sim),
+					      .io = &lane->swapio.io });
+	return store_lane(replay, host, lane, stop_reason(replay));
+}
+
 static enum zr_err replay_null(struct replay *replay, const struct survey_host *host,
 			       struct lane *lanes)
 {
@@ -193,14 +274,9 @@ static enum zr_err replay_null(struct replay *replay, const struct survey_host *
 	for (uint32_t i = 0; i < n && !err; i++)
 		err = lane_init(&lanes[i], &replay->policies[i], &host->machine, NULL);
 	if (!err)
-		err = feed_lanes(replay, host->host, lanes, n, NULL);
-	for (uint32_t i = 0; i < n && !err; i++) {
-		metrics_add(&lanes[i].metrics,
-			    &(struct replay_figures){ .page_size = host->machine.page_size,
-						      .counters = sim_counters(lanes[i].sim),
-						      .io = &lanes[i].swapio.io });
-		err = store_lane(replay, host, &lanes[i], stop_reason(replay));
-	}
+		err = feed_null_lanes(replay, host->host, lanes);
+	for (uint32_t i = 0; i < n && !err; i++)
+		err = finish_null_lane(replay, host, &lanes[i]);
 	return err;
 }
 
@@ -221,7 +297,7 @@ static enum zr_err device_pass(struct replay *replay, const struct survey_host *
 		return err;
 	lane->series = (struct series){ 0 };
 	start = clock_ns(CLOCK_MONOTONIC);
-	err = feed_lanes(replay, host->host, lane, 1, device);
+	err = feed_device_lane(replay, host->host, lane, device);
 	device_err = device_finish(device, &report);
 	metrics_add(&lane->metrics,
 		    &(struct replay_figures){ .rep = rep,
@@ -265,6 +341,15 @@ static enum zr_err store_device_lanes(struct replay *replay, const struct survey
 	return err;
 }
 
+/* How far the writes may reach: a virtual swap layer goes wherever it likes in an area. */
+static const uint64_t *device_slots(const struct replay *replay, const struct survey_host *host)
+{
+	for (uint32_t i = 0; i < replay->options->n_policies; i++)
+		if (replay->policies[i].slots == SIM_SLOTS_VSWAP)
+			return host->machine.area_slots;
+	return host->top_slots;
+}
+
 static enum zr_err replay_device(struct replay *replay, const struct survey_host *host,
 				 struct lane *lanes)
 {
@@ -274,7 +359,7 @@ static enum zr_err replay_device(struct replay *replay, const struct survey_host
 						 .file_bytes = options->device_bytes,
 						 .page_size = host->machine.page_size,
 						 .n_areas = host->machine.n_areas,
-						 .area_slots = host->top_slots,
+						 .area_slots = device_slots(replay, host),
 						 .no_cpu = options->no_cpu,
 						 .say = options->say,
 						 .say_arg = options->say_arg };
@@ -309,9 +394,18 @@ static enum zr_err parse_policies(struct replay *replay)
 		zr_arena_array(&replay->arena, options->n_policies, sizeof(*replay->policies));
 	if (!replay->policies)
 		return zr_fail(ZR_NOMEM, "reading %u policies: no memory", options->n_policies);
-	for (uint32_t i = 0; i < options->n_policies && !err; i++)
+	for (uint32_t i = 0; i < options->n_policies && !err; i++) {
 		err = sim_policy_parse(options->policies[i], &replay->policies[i]);
+		replay->policies[i].drive = options->drive;
+	}
 	return err;
+}
+
+static uint64_t events_of(const struct replay *replay, const struct survey_host *host)
+{
+	bool demand = replay->options->drive == SIM_DRIVE_DEMAND;
+
+	return host->events + (demand ? 0 : host->other_events);
 }
 
 static void size_up_work(struct replay *replay)
@@ -322,7 +416,7 @@ static void size_up_work(struct replay *replay)
 	if (options->target == PLAY_DEVICE && options->reps)
 		passes *= options->reps;
 	for (size_t i = 0; i < replay->n_hosts; i++)
-		replay->work += replay->hosts[i].events * passes;
+		replay->work += events_of(replay, &replay->hosts[i]) * passes;
 }
 
 static enum zr_err replay_host(struct replay *replay, const struct survey_host *host)

@@ -22,6 +22,17 @@
 /* Knobs; see DESIGN "Replaying". A value of SIM_RECORDED means: as the trace's environment has it. */
 enum { SIM_RECORDED = -1 };
 
+/* Whose decisions: DEMAND recomputes who is stored and written back, and when; WRITEBACKS keeps what was
+ * recorded of that, and only the I/O that it causes is recomputed. */
+enum sim_drive { SIM_DRIVE_DEMAND, SIM_DRIVE_WRITEBACKS };
+
+/* In which order a walk writes: as it meets the entries; sorted by slot when it ends; or, after each entry,
+ * the pages in the slots behind it as long as they are in the pool. */
+enum sim_order { SIM_ORDER_LRU, SIM_ORDER_SORTED, SIM_ORDER_CLUSTER };
+
+/* Which slot on the disk a page gets: the recorded one, or a virtual swap layer's choice at the write. */
+enum sim_slots { SIM_SLOTS_RECORDED, SIM_SLOTS_VSWAP };
+
 struct sim_policy {
 	char text[128];		 /* as the user wrote it, e.g. "batched+pool=10%" */
 	int32_t batch;		 /* folios in a swap I/O context of a walk: 1 = off, on = 32, N */
@@ -34,6 +45,9 @@ struct sim_policy {
 	int64_t mem_bytes;	 /* memory of the machine; 0 = recorded */
 	int32_t shrinker;	 /* the memory-pressure shrinker: 0, 1, or SIM_RECORDED (scans as recorded) */
 	bool second_chance;
+	enum sim_order order;
+	enum sim_slots slots;
+	enum sim_drive drive; /* not a knob: an option of the replay, which sets it */
 };
 
 struct sim_preset {
@@ -74,7 +88,8 @@ enum zr_err sim_machine_load(struct db *db, uint32_t host, struct sim_machine *o
 struct sim_write {
 	uint64_t time_ns;
 	uint32_t slot;
-	uint32_t pages; /* 1 << order */
+	uint32_t pages; /* 1 << order; under slots=vswap any number from 1 */
+	uint32_t recorded_slot; /* by which the trace knows the page; another one only under slots=vswap */
 	uint16_t memcg;
 	uint16_t len;	/* compressed bytes, 0 if it never was compressed */
 	uint8_t area;
@@ -196,6 +211,12 @@ struct play_io {
 
 enum play_target { PLAY_NULL, PLAY_DEVICE };
 
+struct play_figures {
+	uint32_t policy, host; /* place in play_options.policies; id */
+	struct sim_counters counters;
+	struct play_io io;
+};
+
 struct play_options {
 	const char *const *policies; /* texts */
 	uint32_t n_policies;
@@ -205,17 +226,22 @@ struct play_options {
 	uint64_t device_bytes;	   /* a regular file is made this large; 0 = what the trace needs */
 	bool no_cpu;		   /* skip the real compression work */
 	uint32_t reps;		   /* 0 = 1 */
+	enum sim_drive drive;
+	uint32_t jobs;		   /* threads that share the policies on PLAY_NULL; 0 = 1 */
 	/* Called a few times a second with the part done (0..1); returning false ends the replay early. */
 	bool (*progress)(void *arg, double done);
 	void *progress_arg;
 	/* Told in a sentence what is about to be overwritten, before it is; may be NULL. */
 	void (*say)(void *arg, const char *text);
 	void *say_arg;
+	/* PLAY_NULL: told the figures of each policy (by its place) and host when they are complete; NULL = no. */
+	void (*figures)(void *arg, const struct play_figures *figures);
+	void *figures_arg;
 };
 
 /*
  * Replays the trace under every policy and stores one run a policy (and host) in `results` (may be `trace`
- * itself if that was opened with DB_RESULTS).
+ * itself if that was opened with DB_RESULTS; NULL: nothing is stored).
  *
  * A first pass over the events checks all ids, so that damage is told before anything is overwritten or
  * stored. Then the trace is decoded once for PLAY_NULL and shared by all policies; once a repetition and
@@ -228,6 +254,113 @@ struct play_options {
  * kernel's block statistics (DB_MEASURED) and the plan's are beside them as ..._planned.
  */
 enum zr_err play_replay(struct db *trace, struct db *results, const struct play_options *options);
+
+/* ----------------------------------------------------------------------------------------- explain */
+
+/* Why a swap I/O context of a walk ended: name, what it says of the neighbour, the page in the slot behind the
+ * last one written. In the order of precedence; see breaks.h. */
+#define PLAY_BREAKS(X)                                                                             \
+	X(boundary, "there is none: the swap area, or a virtual swap layer's run, ends")           \
+	X(batch_limit, "it came next, but the I/O was full")                                       \
+	X(scan_budget, "it would have come next, but the walk was over")                           \
+	X(second_chance, "it came next, but was passed over since it was referenced")              \
+	X(other_memcg, "it is in the pool, but belongs to another cgroup")                         \
+	X(hole_refault, "it had been loaded back")                                                 \
+	X(hole_free, "it had been freed")                                                          \
+	X(hole_written, "an earlier walk had written it")                                          \
+	X(hole_rejected, "it went past zswap")                                                     \
+	X(hole_zero, "it is zero-filled and needs no I/O")                                         \
+	X(hole_unused, "no page was ever seen there")                                              \
+	X(restored, "it left the pool and was stored anew, so it is younger on the list")          \
+	X(interleaved, "another task swapped out between the two")                                 \
+	X(order, "the list held others between the two, or it before the last one")
+
+enum play_break {
+#define X(name, text) PLAY_BREAK_##name,
+	PLAY_BREAKS(X)
+#undef X
+	PLAY_BREAK_COUNT,
+};
+
+const char *play_break_name(enum play_break cause);
+const char *play_break_text(enum play_break cause);
+
+/* Pages a request of written-back pages under what-ifs: name, what is asked. */
+#define PLAY_CEILINGS(X)                                                                           \
+	X(actual, "as the policy does it")                                                         \
+	X(sorted_walk, "each walk sorted by slot")                                                 \
+	X(sorted_32, "every 32 written-back pages sorted")                                         \
+	X(sorted_64, "every 64 sorted")                                                            \
+	X(sorted_128, "every 128 sorted")                                                          \
+	X(sorted_256, "every 256 sorted")                                                          \
+	X(vswap, "slots allocated at writeback (virtual swap)")
+
+enum play_ceiling {
+#define X(name, text) PLAY_CEILING_##name,
+	PLAY_CEILINGS(X)
+#undef X
+	PLAY_CEILING_COUNT,
+};
+
+const char *play_ceiling_name(enum play_ceiling ceiling);
+const char *play_ceiling_text(enum play_ceiling ceiling);
+
+/* A pool that holds `bytes` of compressed pages would read `disk_refaults` pages from disk. */
+struct play_curve_point {
+	uint64_t bytes, disk_refaults;
+};
+
+enum { PLAY_CURVE_POINTS = 1024 };
+
+struct play_explain {
+	struct sim_policy policy;
+	uint32_t host; /* of several, the one with the most events */
+	uint32_t batch; /* pages in an I/O, for the ceilings: the policy's, or 32 if it has none */
+	uint64_t pages, contexts, requests; /* of written-back pages alone */
+	uint64_t breaks[PLAY_BREAK_COUNT];   /* sum: contexts */
+	uint64_t ceiling_requests[PLAY_CEILING_COUNT]; /* that `pages` would take */
+	struct sim_counters counters;
+	struct zr_hist age_ns;	     /* of entries when they were written back, since they were stored */
+	struct zr_hist inversion_ns; /* from the write to the read, of lru_inversions */
+	uint64_t refusing_ns, span_ns; /* trace time in which the pool refused stores; all */
+	struct play_curve_point curve[PLAY_CURVE_POINTS]; /* ascending; ends where more bytes save nothing */
+	uint32_t n_curve;
+	uint64_t curve_refaults; /* of pages that were out: what the rates of the curve refer to */
+	double pool_bytes_per_byte; /* pool memory for a compressed byte, at the fullest */
+};
+
+/* Pages a request of a ceiling; 0 if nothing was written back. */
+double play_explain_pages_per_request(const struct play_explain *explain, enum play_ceiling ceiling);
+
+struct play_explain_options {
+	const char *policy;
+	bool (*progress)(void *arg, double done); /* as in play_options */
+	void *progress_arg;
+};
+
+/* Two passes over the trace: a check, and the explanation. ZR_INTERRUPTED when progress says so. */
+enum zr_err play_explain(struct db *trace, const struct play_explain_options *options,
+			 struct play_explain *out);
+
+/* ------------------------------------------------------------------------------------------- sweep */
+
+/* "pool=5%,10%;batch=off,on": all combinations, each as a policy text that begins with `base`. The first knob
+ * turns slowest. In the arena. ZR_BAD_POLICY names the knob or value that is not understood. */
+enum zr_err play_grid(const char *base, const char *grid, struct zr_arena *arena, const char ***out,
+		      uint32_t *n);
+
+enum { PLAY_GRID_MAX = 1024 };
+
+/* One combination and host. I/O is write_requests + read_requests. */
+struct play_sweep_row {
+	struct play_figures figures;
+	bool pareto; /* no other row of the host has less of pool_pages_max or I/O and not more of the other */
+};
+
+/* Marks the Pareto front of memory against I/O, host by host. */
+void play_mark_pareto(struct play_sweep_row *rows, size_t n);
+
+uint64_t play_figures_requests(const struct play_figures *figures);
 
 /* -------------------------------------------------------------------------------------------- race */
 

@@ -70,7 +70,11 @@ static bool may_store(struct sim *sim, const struct db_event *event)
 		sim->counters.store_rejected++;
 		return false;
 	}
-	stored = passes_memcg_limit(sim, event) && is_below_limit(sim) && reason != DB_REASON_COMPRESS;
+	if (sim->policy.drive == SIM_DRIVE_WRITEBACKS)
+		stored = !is_rejected(event);
+	else
+		stored = passes_memcg_limit(sim, event) && is_below_limit(sim) &&
+			 reason != DB_REASON_COMPRESS;
 	if (stored)
 		sim->counters.store_succeeded++;
 	else
@@ -124,6 +128,37 @@ static void join_direct(struct sim *sim, uint32_t task)
 		sim->sink->walk_begin(sim->sink, SIM_WALK_DIRECT, sim->now_ns);
 }
 
+/* Pages that lie side by side on the disk as one write. */
+static void tell_direct(struct sim *sim, const struct db_event *event, uint32_t first, uint32_t disk_slot,
+			uint32_t pages)
+{
+	sim->sink->write(sim->sink, &(struct sim_write){ .time_ns = sim->now_ns,
+							 .slot = disk_slot,
+							 .pages = pages,
+							 .recorded_slot = first,
+							 .memcg = event->memcg,
+							 .len = event->len,
+							 .area = event->area });
+}
+
+/* A virtual swap layer may have to scatter a large folio. */
+static void tell_direct_pieces(struct sim *sim, const struct db_event *event, uint32_t index,
+			       uint32_t pages)
+{
+	uint32_t begin = 0, start = sim_disk_slot(sim, event->area, index);
+
+	for (uint32_t i = 1; i < pages; i++) {
+		uint32_t at = sim_disk_slot(sim, event->area, index + i);
+
+		if (at == start + (i - begin))
+			continue;
+		tell_direct(sim, event, event->slot + begin, start, i - begin);
+		begin = i;
+		start = at;
+	}
+	tell_direct(sim, event, event->slot + begin, start, pages - begin);
+}
+
 static void write_direct(struct sim *sim, const struct db_event *event, uint32_t index, uint32_t pages)
 {
 	join_direct(sim, event->task);
@@ -134,14 +169,8 @@ static void write_direct(struct sim *sim, const struct db_event *event, uint32_t
 		sim->slots[i].seq = sim->lru.lists[event->memcg].next_seq;
 		sim_set_on_disk(sim, i, false);
 	}
-	if (!sim->sink)
-		return;
-	sim->sink->write(sim->sink, &(struct sim_write){ .time_ns = sim->now_ns,
-							 .slot = event->slot,
-							 .pages = pages,
-							 .memcg = event->memcg,
-							 .len = event->len,
-							 .area = event->area });
+	if (sim->sink)
+		tell_direct_pieces(sim, event, index, pages);
 }
 
 static void set_all(struct sim *sim, uint32_t index, uint32_t pages, enum sim_slot state)
@@ -204,6 +233,8 @@ void sim_out(struct sim *sim, const struct db_event *event)
 	uint32_t pages = event->flags & DB_F_PART ? 1 : 1u << event->order;
 	bool part = take_part(&sim->folio, event, index);
 
+	if (sim->drive.next)
+		sim_drive_touch(sim, event, index, pages);
 	if (part && !sim->folio.stored)
 		return; /* went the way of the whole folio */
 	if (db_flags_outcome(event->flags) == DB_OUT_ZERO)

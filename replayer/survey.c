@@ -15,6 +15,7 @@ static void note_slot(struct survey_host *host, const struct db_batch *batch, ui
 		end += db_free_slots(batch->len[row]);
 		break;
 	case DB_IN:
+	case DB_WB:
 		end += 1;
 		break;
 	default:
@@ -33,8 +34,12 @@ static void note_batch(struct survey_host *host, const struct db_batch *batch)
 			continue;
 		}
 		note_slot(host, batch, row);
-		if (!host->events++)
+		if (!host->events && !host->other_events)
 			host->first_ns = batch->time_ns[row];
+		if (SURVEY_DEMAND_KINDS >> batch->kind[row] & 1)
+			host->events++;
+		else
+			host->other_events++;
 		host->last_ns = batch->time_ns[row];
 	}
 }

@@ -8,13 +8,17 @@
 
 #include "replayer/replayer.h"
 
-/* The kinds that the model acts on. */
-enum { SURVEY_MODEL_KINDS = 1 << DB_OUT | 1 << DB_IN | 1 << DB_FREE | 1 << DB_SCAN | 1 << DB_RECLAIM };
+/* The kinds that a model acts on when it is driven by demand, and by any drive. */
+enum {
+	SURVEY_DEMAND_KINDS = 1 << DB_OUT | 1 << DB_IN | 1 << DB_FREE | 1 << DB_SCAN | 1 << DB_RECLAIM,
+	SURVEY_MODEL_KINDS = SURVEY_DEMAND_KINDS | 1 << DB_WB | 1 << DB_WORKER | 1 << DB_SHRINK,
+};
 
 struct survey_host {
 	uint32_t host;
 	struct sim_machine machine;
-	uint64_t events;	/* of the model's kinds */
+	uint64_t events;	/* of the demand kinds */
+	uint64_t other_events;	/* of the other model kinds */
 	uint64_t gaps, lost;	/* events lost, where the source says how many */
 	uint64_t first_ns, last_ns;
 	uint64_t top_slots[DB_AREA_MAX + 1]; /* highest slot named + 1 */
