@@ -103,7 +103,7 @@ bool rec_btf_offset(const struct rec_btf *btf, const char *path, int32_t *bytes)
 	int32_t id;
 
 	path = piece(path, name);
-	id = path ? btf__find_by_name_kind(btf->btf, name, BTF_KIND_STRUCT) : -1;
+	id = path && btf ? btf__find_by_name_kind(btf->btf, name, BTF_KIND_STRUCT) : -1;
 	if (id < 0)
 		return false;
 	type = btf__type_by_id(btf->btf, (uint32_t)id);
@@ -121,7 +121,7 @@ bool rec_btf_offset(const struct rec_btf *btf, const char *path, int32_t *bytes)
 
 static const struct btf_type *prototype(const struct rec_btf *btf, const char *function)
 {
-	int32_t id = btf__find_by_name_kind(btf->btf, function, BTF_KIND_FUNC);
+	int32_t id = btf ? btf__find_by_name_kind(btf->btf, function, BTF_KIND_FUNC) : -1;
 
 	return id < 0 ? NULL
 		      : btf__type_by_id(btf->btf, btf__type_by_id(btf->btf, (uint32_t)id)->type);
@@ -161,7 +161,7 @@ bool rec_btf_returns_bool(const struct rec_btf *btf, const char *function)
 
 int64_t rec_btf_enumerator(const struct rec_btf *btf, const char *enumeration, const char *name)
 {
-	int32_t id = btf__find_by_name_kind(btf->btf, enumeration, BTF_KIND_ENUM);
+	int32_t id = btf ? btf__find_by_name_kind(btf->btf, enumeration, BTF_KIND_ENUM) : -1;
 	const struct btf_type *type = id < 0 ? NULL : btf__type_by_id(btf->btf, (uint32_t)id);
 
 	for (int i = 0; type && i < btf_vlen(type); i++)

@@ -2,6 +2,7 @@
 /*
  * The running kernel's own description of its types (BTF): where a member lies in a structure, which
  * argument of a function is the folio, what an enumerator's number is. So no offset is ever written down.
+ * In place of the types of a kernel that has none, NULL is taken everywhere: then nothing is found.
  */
 #ifndef RECORDER_BTF_H
 #define RECORDER_BTF_H

@@ -236,6 +236,48 @@ static bool take_swap(const struct rec_paths *paths, char *line, struct rec_swap
 	return true;
 }
 
+void rec_swap_map(struct rec_swap *swap)
+{
+	uint32_t page = (uint32_t)sysconf(_SC_PAGESIZE);
+	const struct rec_geometry geometry = { .page_bytes = page, .slots = swap->row.slots,
+					       .start_sector = swap->area.start_sector };
+	uint32_t n = 0;
+	enum zr_err err;
+
+	if (!swap->row.is_file)
+		return;
+	/* As of btrfs, whose addresses are not of any one disk. */
+	if (!swap->row.major)
+		err = zr_fail(ZR_UNSUPPORTED,
+			      "mapping the swap file %s to its disk: its file system has none of its own",
+			      swap->path);
+	else
+		err = rec_extents_read(swap->path, &geometry, &swap->extents, &n);
+	snprintf(swap->unmapped, sizeof(swap->unmapped), "%s", err ? zr_error_text() : "");
+	if (err)
+		zr_error_clear();
+	swap->area.extents = swap->extents;
+	swap->area.n_extents = n;
+	swap->area.sectors_per_slot = n ? page / 512 : 0;
+}
+
+void rec_swap_unmap(struct rec_swap *swap)
+{
+	free(swap->extents);
+	swap->extents = NULL;
+	swap->area.extents = NULL;
+	swap->area.n_extents = 0;
+}
+
+bool rec_zswap_is_on(const struct rec_paths *paths)
+{
+	char value[8];
+
+	return !rec_file_line(value, sizeof(value), "%s/module/zswap/parameters/enabled",
+			      paths->sys) ||
+	       value[0] == 'Y';
+}
+
 enum zr_err rec_swaps_read(const struct rec_paths *paths, struct rec_swap *swaps, uint32_t *n)
 {
 	char *text = rec_file_readf("%s/swaps", paths->proc), *at = text, *line;
@@ -260,6 +302,23 @@ static const char *const queue_settings[] = {
 	"discard_max_bytes", "write_cache", "fua",
 };
 
+static enum zr_err put_extents(struct db *db, const struct rec_swap *swap, uint32_t id)
+{
+	char *text = rec_extents_text(swap->extents, swap->area.n_extents), key[64];
+	enum zr_err err;
+
+	if (!text)
+		return zr_fail(ZR_NOMEM, "no memory for the extents of a swap file");
+	snprintf(key, sizeof(key), "area.%u.extents", id);
+	err = put(db, key, text);
+	free(text);
+	if (!err && swap->unmapped[0]) {
+		snprintf(key, sizeof(key), "area.%u.unmapped", id);
+		err = put(db, key, swap->unmapped);
+	}
+	return err;
+}
+
 enum zr_err rec_swap_put_queue(struct db *db, const struct rec_paths *paths,
 			       const struct rec_swap *swap, uint32_t id)
 {
@@ -275,13 +334,15 @@ enum zr_err rec_swap_put_queue(struct db *db, const struct rec_paths *paths,
 	}
 	snprintf(path, sizeof(path), "%s/dev/block/%u:%u/device/model", paths->sys, major, minor);
 	snprintf(key, sizeof(key), DB_ENV_QUEUE_PREFIX "%u.model", id);
-	return err ? err : put_file(db, key, path);
+	if (!err)
+		err = put_file(db, key, path);
+	return err || !swap->row.is_file ? err : put_extents(db, swap, id);
 }
 
 /* ----------------------------------------------------------------------------------------- samples */
 
 struct sample {
-	struct db *db;
+	const struct rec_sample_sink *sink;
 	uint64_t time_ns;
 	const char *source;
 	enum zr_err err;
@@ -290,8 +351,8 @@ struct sample {
 static void put_value(struct sample *sample, const char *name, double value)
 {
 	if (!sample->err)
-		sample->err = db_put_sample(sample->db, REC_HOST, sample->time_ns, sample->source,
-					    name, value);
+		sample->err = sample->sink->put(sample->sink->arg, sample->time_ns, sample->source,
+						name, value);
 }
 
 /* "name value" lines; those whose names start with one of `wanted`, or all without. */
@@ -364,7 +425,7 @@ static void put_cgroup(struct sample *sample, const char *dir, const char *path)
 	static const char *const files[] = { "memory.stat", "io.stat", "io.pressure",
 					     "memory.pressure", "memory.events" };
 	char source[VALUE_BYTES];
-	struct sample inner = { .db = sample->db, .time_ns = sample->time_ns, .source = source };
+	struct sample inner = { .sink = sample->sink, .time_ns = sample->time_ns, .source = source };
 
 	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++) {
 		char *text = rec_file_readf("%s/%s", dir, files[i]);
@@ -381,10 +442,10 @@ static void put_cgroup(struct sample *sample, const char *dir, const char *path)
 		sample->err = inner.err;
 }
 
-enum zr_err rec_sample_put(struct db *db, const struct rec_paths *paths,
-			   const struct rec_cgroups *cgroups, uint64_t time_ns)
+enum zr_err rec_sample_take(const struct rec_sample_sink *sink, const struct rec_paths *paths,
+			    const struct rec_cgroups *cgroups, uint64_t time_ns)
 {
-	struct sample sample = { .db = db, .time_ns = time_ns, .source = "vmstat" };
+	struct sample sample = { .sink = sink, .time_ns = time_ns, .source = "vmstat" };
 
 	put_flat(&sample, rec_file_readf("%s/vmstat", paths->proc), vmstat_wanted);
 	sample.source = "zswap";
@@ -398,4 +459,18 @@ enum zr_err rec_sample_put(struct db *db, const struct rec_paths *paths,
 		put_cgroup(&sample, dir, rec_cgroups_watched_path(cgroups, i));
 	}
 	return sample.err;
+}
+
+static enum zr_err put_in_db(void *arg, uint64_t time_ns, const char *source, const char *name,
+			     double value)
+{
+	return db_put_sample(arg, REC_HOST, time_ns, source, name, value);
+}
+
+enum zr_err rec_sample_put(struct db *db, const struct rec_paths *paths,
+			   const struct rec_cgroups *cgroups, uint64_t time_ns)
+{
+	const struct rec_sample_sink sink = { .put = put_in_db, .arg = db };
+
+	return rec_sample_take(&sink, paths, cgroups, time_ns);
 }

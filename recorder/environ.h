@@ -10,6 +10,7 @@
 
 #include "db/db.h"
 #include "recorder/cgroups.h"
+#include "recorder/extents.h"
 #include "recorder/files.h"
 #include "recorder/fold.h"
 
@@ -21,6 +22,8 @@ struct rec_swap {
 	struct rec_area area;
 	struct db_area row;
 	char path[512];
+	struct rec_extent *extents; /* of a file, once mapped; area points to them */
+	char unmapped[256];	    /* why a file's requests cannot be told; "" = they can */
 };
 
 enum { REC_SWAPS_MAX = REC_SWP_TYPES };
@@ -29,11 +32,29 @@ enum { REC_SWAPS_MAX = REC_SWP_TYPES };
  * in between leave no trace there). */
 enum zr_err rec_swaps_read(const struct rec_paths *paths, struct rec_swap *swaps, uint32_t *n);
 
-/* The settings of the disk that holds it, as queue.ID.*. */
+/* Finds out where a file lies on its disk; a partition needs no finding out. What cannot be mapped stays
+ * without requests, and says so in the trace. */
+void rec_swap_map(struct rec_swap *swap);
+void rec_swap_unmap(struct rec_swap *swap);
+
+/* Is zswap switched on? Also true where nobody can tell. */
+bool rec_zswap_is_on(const struct rec_paths *paths);
+
+/* The settings of the disk that holds it, as queue.ID.*, and a file's place there, as area.ID.extents. */
 enum zr_err rec_swap_put_queue(struct db *db, const struct rec_paths *paths,
 			       const struct rec_swap *swap, uint32_t id);
 
-/* One sample of all counters. */
+/* One sample of all counters, value by value. */
+struct rec_sample_sink {
+	enum zr_err (*put)(void *arg, uint64_t time_ns, const char *source, const char *name,
+			   double value);
+	void *arg;
+};
+
+enum zr_err rec_sample_take(const struct rec_sample_sink *sink, const struct rec_paths *paths,
+			    const struct rec_cgroups *cgroups, uint64_t time_ns);
+
+/* Into a trace. */
 enum zr_err rec_sample_put(struct db *db, const struct rec_paths *paths,
 			   const struct rec_cgroups *cgroups, uint64_t time_ns);
 

@@ -38,12 +38,13 @@ enum {
 	SAW_STORE = 2,	  /* OUT: the store succeeded */
 	SAW_FREE = 4,	  /* OUT: the slot was freed */
 	SAW_WRITE = 8,	  /* OUT, WB: a write of this slot was begun */
-	SAW_SHRINK = 16,  /* OUT: the memcg was shrunk by the store */
+	SAW_SHRINK = 16,  /* OUT: the store tried to shrink the memcg, in vain */
 	SAW_LOAD = 32,	  /* IN: a load was begun */
 	SAW_HIT = 64,	  /* IN: ... and was served */
 	SAW_MISS = 128,	  /* IN: ... and was not */
 	SAW_ERROR = 256,  /* IN: ... and failed */
 	SHORT = 512,	  /* closes with store_ret or load_ret: there is no outer return */
+	SAW_HOW = 1024,	  /* OUT, IN: the record says that this kernel has no map of zeros */
 };
 
 struct frame {
@@ -54,6 +55,7 @@ struct frame {
 	uint32_t n_lens;
 	uint16_t saw, memcg, len;
 	uint8_t kind, area, order, readahead;
+	int32_t err; /* OUT: what the failed store returned, where that is an errno */
 };
 
 struct stack {
@@ -247,6 +249,17 @@ enum zr_err rec_fold_area(struct rec_fold *fold, const struct rec_area *area, ui
 	return ZR_OK;
 }
 
+void rec_fold_area_gone(struct rec_fold *fold, uint32_t type)
+{
+	if (type < REC_SWP_TYPES)
+		fold->areas[type] = (struct area){ 0 };
+}
+
+void rec_fold_zswap(struct rec_fold *fold, bool on)
+{
+	fold->options.zswap_off = !on;
+}
+
 uint64_t rec_fold_slots_seen(const struct rec_fold *fold, uint32_t type, uint32_t *id)
 {
 	*id = fold->areas[type].id;
@@ -435,17 +448,42 @@ static void undecided(const struct step *step)
 	lose(step->fold, DB_GAP_PROBE, step->raw->cpu, 1);
 }
 
-/* Why a store failed, as far as what happened inside it tells. An object that was too long was offered to
- * the allocator; a pool at its limit never gets as far as that, but neither does a failed compression. */
-static enum db_reason reason_of(const struct rec_fold *fold, const struct frame *frame)
+/* Of the page that the allocator was asked for last. */
+static uint16_t last_len(const struct frame *frame)
 {
+	return frame->n_lens > 1 && frame->lens && frame->n_lens <= 1u << frame->order
+		       ? frame->lens[frame->n_lens - 1]
+		       : frame->len;
+}
+
+/* An object that was too long was offered to the allocator, which refused it; or the compression failed,
+ * which comes as a length beyond any. */
+static enum db_reason reason_of_len(const struct frame *frame)
+{
+	return frame->err == -ENOSPC || last_len(frame) > 4096 ? DB_REASON_COMPRESS
+							       : DB_REASON_ALLOC;
+}
+
+/* Why a store failed, as far as what happened inside it tells. A pool at its limit never gets as far as the
+ * compression.
+ * Kept folios are of a memcg without writeback, for which 7.3 refuses what does not compress, unseen. */
+static enum db_reason reason_of(const struct rec_fold *fold, const struct frame *frame,
+				enum db_out outcome)
+{
+	if (fold->options.zswap_off || frame->err == -ENODEV)
+		return DB_REASON_OFF;
 	if (frame->saw & SAW_STORE || !(frame->saw & SAW_FAIL))
 		return DB_REASON_UNKNOWN;
 	if (frame->n_lens)
-		return frame->len > 4096 ? DB_REASON_COMPRESS : DB_REASON_ALLOC;
+		return reason_of_len(frame);
 	if (frame->order && !fold->options.stores_large)
 		return DB_REASON_LARGE;
-	return frame->saw & SAW_SHRINK ? DB_REASON_MEMCG_LIMIT : DB_REASON_LIMIT;
+	if (frame->err == -EINVAL)
+		return DB_REASON_COMPRESS;
+	if (frame->saw & SAW_SHRINK)
+		return DB_REASON_MEMCG_LIMIT;
+	return outcome == DB_OUT_KEPT && fold->options.stores_large ? DB_REASON_UNKNOWN
+								     : DB_REASON_LIMIT;
 }
 
 static void emit_out(const struct step *step, const struct frame *frame, enum db_out outcome)
@@ -461,7 +499,8 @@ static void emit_out(const struct step *step, const struct frame *frame, enum db
 	if (filtered(fold, frame->memcg))
 		return;
 	event.order = frame->order;
-	event.flags |= (uint8_t)(reason_of(fold, frame) << DB_F_REASON_SHIFT);
+	if (outcome == DB_OUT_REJECTED || outcome == DB_OUT_KEPT)
+		event.flags |= (uint8_t)(reason_of(fold, frame, outcome) << DB_F_REASON_SHIFT);
 	rec_places_add(&fold->places, &event);
 	event.flags |= DB_F_PART;
 	for (uint32_t i = 1; parts && i < 1u << frame->order; i++) {
@@ -469,6 +508,12 @@ static void emit_out(const struct step *step, const struct frame *frame, enum db
 		event.len = frame->lens && i < frame->n_lens ? frame->lens[i] : 0;
 		rec_places_add(&fold->places, &event);
 	}
+}
+
+/* Does the kernel keep zero-filled pages by a map of their slots? */
+static bool has_zeros(const struct rec_fold *fold, const struct frame *frame)
+{
+	return !fold->options.no_zeros && !(frame->saw & SAW_HOW);
 }
 
 static void close_out(const struct step *step, const struct frame *frame, int64_t ret)
@@ -483,7 +528,7 @@ static void close_out(const struct step *step, const struct frame *frame, int64_
 		emit_out(step, frame, DB_OUT_STORED);
 	else if (frame->saw & SAW_WRITE)
 		emit_out(step, frame, DB_OUT_REJECTED);
-	else if (!(frame->saw & SAW_FREE))
+	else if (!(frame->saw & SAW_FREE) && has_zeros(step->fold, frame))
 		emit_out(step, frame, DB_OUT_ZERO);
 }
 
@@ -521,7 +566,7 @@ static void close_in(const struct step *step, const struct frame *frame)
 	else if (frame->saw & (SAW_HIT | SAW_MISS))
 		emit_in(step, frame, frame->saw & SAW_HIT ? DB_IN_ZSWAP : DB_IN_DISK);
 	else
-		emit_in(step, frame, DB_IN_ZERO);
+		emit_in(step, frame, has_zeros(step->fold, frame) ? DB_IN_ZERO : DB_IN_DISK);
 }
 
 static void emit_wb(const struct step *step, const struct frame *frame, enum db_wb outcome)
@@ -637,6 +682,8 @@ static struct frame *push_slot(const struct step *step, enum frame_kind kind)
 		return NULL;
 	if (kind == FRAME_OUT && step->raw->order <= MAX_ORDER)
 		frame->order = step->raw->order;
+	if (kind != FRAME_WB && step->raw->op == REC_HOW_NO_ZEROS)
+		frame->saw |= SAW_HOW;
 	frame->area = place_of(step->fold, frame->swp, 1u << frame->order, &frame->slot);
 	return frame;
 }
@@ -665,13 +712,22 @@ static void on_store(const struct step *step)
 		frame->saw |= SHORT;
 }
 
+/* The record may say how its return is meant; else the whole source does. */
+static bool is_errno(const struct step *step, bool source_is)
+{
+	return step->raw->op == REC_HOW_UNSAID ? source_is : step->raw->op == REC_HOW_ERRNO;
+}
+
 static void on_store_ret(const struct step *step)
 {
 	struct frame *frame = returning(step, FRAME_OUT);
+	bool has_err = is_errno(step, step->fold->options.store_ret_is_errno);
 
 	if (!frame)
 		return;
-	frame->saw |= step->raw->ret ? SAW_STORE : SAW_FAIL;
+	frame->saw |= !step->raw->ret == has_err ? SAW_STORE : SAW_FAIL;
+	if (has_err)
+		frame->err = (int32_t)step->raw->ret;
 	if (!(frame->saw & SHORT))
 		return;
 	close_out(step, frame, 0);
@@ -705,10 +761,21 @@ static void on_len(const struct step *step)
 		frame->lens[n] = len;
 }
 
+/* A writeback whose entry did not name the slot writes the first that is written in it. */
+static bool names_slot(const struct frame *frame)
+{
+	return frame->kind == FRAME_WB && !frame->area && !(frame->saw & SAW_WRITE);
+}
+
 static void on_write(const struct step *step)
 {
 	struct stack *stack = stack_of(step);
+	struct frame *top = top_frame(step);
 
+	if (top && names_slot(top)) {
+		top->swp = step->raw->swp;
+		top->area = place_of(step->fold, top->swp, 1, &top->slot);
+	}
 	for (uint32_t i = stack ? stack->depth : 0; i-- > 0;) {
 		struct frame *frame = &stack->frames[i];
 
@@ -763,13 +830,16 @@ static void on_load(const struct step *step)
 	frame->place = NO_PLACE;
 }
 
-static uint16_t load_outcome(const struct rec_fold *fold, int64_t ret)
+/* Kernels whose load fails for one reason only say so by -1. */
+static uint16_t load_outcome(const struct step *step)
 {
-	if (!fold->options.load_ret_is_errno)
+	int64_t ret = step->raw->ret;
+
+	if (!is_errno(step, step->fold->options.load_ret_is_errno))
 		return ret ? SAW_HIT : SAW_MISS;
 	if (ret == 0)
 		return SAW_HIT;
-	return ret == -ENOENT ? SAW_MISS : SAW_ERROR;
+	return ret == -ENOENT || ret == -1 ? SAW_MISS : SAW_ERROR;
 }
 
 static void on_load_ret(const struct step *step)
@@ -780,7 +850,7 @@ static void on_load_ret(const struct step *step)
 		return;
 	rec_places_void(&step->fold->places, frame->place - 1);
 	frame->place = NO_PLACE;
-	frame->saw |= load_outcome(step->fold, step->raw->ret);
+	frame->saw |= load_outcome(step);
 	if (!(frame->saw & SHORT))
 		return;
 	close_in(step, frame);
@@ -887,15 +957,25 @@ static enum db_wb wb_of_errno(int64_t ret)
 	}
 }
 
+/* Does this source show each write? */
+static bool sees_writes(const struct rec_fold *fold)
+{
+	return source_has(fold, REC_WRITE);
+}
+
 static void on_wb_ret(const struct step *step)
 {
 	struct frame *frame = returning(step, FRAME_WB);
+	bool is_lru = step->raw->op == REC_HOW_UNSAID ? step->fold->options.wb_ret_is_lru_status
+						      : step->raw->op == REC_HOW_LRU;
+	enum db_wb outcome;
 
 	if (!frame)
 		return;
-	emit_wb(step, frame,
-		step->fold->options.wb_ret_is_lru_status ? wb_of_lru_status(step->raw->ret)
-							 : wb_of_errno((int32_t)step->raw->ret));
+	outcome = is_lru ? wb_of_lru_status(step->raw->ret) : wb_of_errno((int32_t)step->raw->ret);
+	/* 6.1 also says "done" of an entry that was freed before it could be written. */
+	if (outcome != DB_WB_WRITTEN || frame->saw & SAW_WRITE || !sees_writes(step->fold))
+		emit_wb(step, frame, outcome);
 	pop(step);
 }
 
@@ -940,11 +1020,8 @@ static void on_scan_ret(const struct step *step)
 
 static void on_shrink(const struct step *step)
 {
-	struct frame *frame = top_frame(step);
+	struct frame *frame = push(step, FRAME_SHRINK);
 
-	if (frame && frame->kind == FRAME_OUT)
-		frame->saw |= SAW_SHRINK;
-	frame = push(step, FRAME_SHRINK);
 	if (frame)
 		open_place(step, frame, event_of(step, frame, DB_SHRINK, DB_F_UNKNOWN));
 }
@@ -965,6 +1042,9 @@ static void on_shrink_ret(const struct step *step)
 		rec_places_ready(&step->fold->places, frame->place - 1);
 	}
 	pop(step);
+	frame = top_frame(step);
+	if (ret && frame && frame->kind == FRAME_OUT)
+		frame->saw |= SAW_SHRINK;
 }
 
 static void on_slab(const struct step *step)
@@ -1000,14 +1080,50 @@ static void on_worker(const struct step *step)
 
 /* -------------------------------------------------------------------------------------------- block */
 
-static const struct area *area_at(const struct rec_fold *fold, uint32_t dev, uint64_t sector)
+/* The slot of a sector among a file's extents: the last that begins at or before it. */
+static bool slot_of_extents(const struct rec_area *on, uint64_t sector, uint32_t *slot)
+{
+	const uint32_t per_slot = on->sectors_per_slot;
+	uint32_t low = 0, high = on->n_extents;
+	const struct rec_extent *extent;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (on->extents[middle].sector <= sector)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (!low)
+		return false;
+	extent = &on->extents[low - 1];
+	*slot = extent->slot + (uint32_t)((sector - extent->sector) / per_slot);
+	return (sector - extent->sector) / per_slot < extent->slots;
+}
+
+static bool slot_of(const struct rec_area *on, uint64_t sector, uint32_t *slot)
+{
+	uint64_t n;
+
+	if (!on->sectors_per_slot || sector < on->start_sector)
+		return false;
+	if (on->n_extents)
+		return slot_of_extents(on, sector, slot);
+	n = (sector - on->start_sector) / on->sectors_per_slot;
+	*slot = (uint32_t)n;
+	return n < on->slots;
+}
+
+/* The area that holds a sector of a disk, and which slot it is there. */
+static const struct area *area_at(const struct rec_fold *fold, const struct rec_raw *raw,
+				  uint32_t *slot)
 {
 	for (uint32_t type = 0; type < REC_SWP_TYPES; type++) {
 		const struct rec_area *on = &fold->areas[type].on;
 
-		if (fold->areas[type].id && on->sectors_per_slot &&
-		    (dev == on->disk_dev || dev == on->part_dev) && sector >= on->start_sector &&
-		    (sector - on->start_sector) / on->sectors_per_slot < on->slots)
+		if (fold->areas[type].id && (raw->dev == on->disk_dev || raw->dev == on->part_dev) &&
+		    slot_of(on, raw->swp, slot))
 			return &fold->areas[type];
 	}
 	return NULL;
@@ -1023,16 +1139,15 @@ static void on_io(const struct step *step)
 {
 	struct rec_fold *fold = step->fold;
 	const struct rec_raw *raw = step->raw;
-	const struct area *area = area_at(fold, raw->dev, raw->swp);
 	uint8_t phase = io_phases[raw->type];
 	struct db_event event = { .time_ns = fold->now_ns, .kind = DB_IO };
+	const struct area *area = area_at(fold, raw, &event.slot);
 
 	if (!area || raw->op == REC_OP_OTHER) {
 		fold->stats.foreign_io++;
 		return;
 	}
 	event.area = area->id;
-	event.slot = (uint32_t)((raw->swp - area->on.start_sector) / area->on.sectors_per_slot);
 	event.len = raw->len < UINT16_MAX ? (uint16_t)raw->len : UINT16_MAX;
 	event.flags = (uint8_t)(raw->op | phase << DB_IO_PHASE_SHIFT);
 	/* A completion runs in whatever task was interrupted. */

@@ -6,10 +6,12 @@
  * inside. A stack of frames a task pairs them. Frames nest: a writeback allocates a page, which may
  * reclaim, which may swap out. What a frame has seen when it closes decides the outcome:
  *
- *   OUT   out/store .. out_ret/store_ret     stored: a store succeeded; rejected: it failed; zero-filled:
- *                                            there was none; none of these if the slot was freed inside
- *   IN    read/load .. read_ret/load_ret     zswap or disk, as load_ret says; zero-filled without a load
- *   WB    wb .. wb_ret                       by the return value
+ *   OUT   out/store .. out_ret/store_ret     stored: a store succeeded; rejected: it failed, or there was
+ *                                            none and yet a write; zero-filled: neither; no event if the
+ *                                            slot was freed inside
+ *   IN    read/load .. read_ret/load_ret     zswap or disk, as load_ret says; zero-filled without a load,
+ *                                            or on the disk where the kernel has no map of zeros
+ *   WB    wb .. wb_ret                       by the return value; 6.1 names the slot by the write inside
  *   SCAN  SHRINK                             the same, but at the time of their entry
  *   RECLAIM                                  slab, with the count of the count_ret that follows
  *
@@ -49,7 +51,10 @@ struct rec_fold_options {
 	struct rec_fold_sink sink;
 	uint32_t types;		    /* bits of enum rec_type: what the source will deliver; 0 = not known */
 	bool store_ret_of_failures; /* store_ret is recorded for failed stores only */
+	bool store_ret_is_errno;    /* store_ret 0 = stored; otherwise a truth value */
 	bool load_ret_is_errno;	    /* load_ret 0 = served, -ENOENT = on disk; otherwise a truth value */
+	bool no_zeros;		    /* no map of zero-filled pages: without a load, a page is on the disk */
+	bool zswap_off;		    /* as of the beginning; see rec_fold_zswap() */
 	bool wb_ret_is_lru_status;  /* wb_ret is a list_lru status; otherwise an errno */
 	bool stores_large;	    /* the kernel stores large folios page by page */
 };
@@ -75,15 +80,30 @@ void rec_fold_free(struct rec_fold *fold);
 /* The swap area of a type number from now on: its place on the disk (for requests) and its size. Gives it
  * a fresh dense id, also if the type was in use before (another area was switched on in its stead); but an
  * area of which records came before it was told of keeps the id that it got then. */
+struct rec_extent {
+	uint64_t sector;
+	uint32_t slot, slots;
+};
+
 struct rec_area {
 	uint32_t type;
 	uint32_t disk_dev, part_dev; /* kernel encoding; requests carry the disk, bios the partition */
 	uint64_t start_sector;
 	uint64_t slots;
-	uint32_t sectors_per_slot; /* 0: a file, its slots are not linear on the disk */
+	uint32_t sectors_per_slot; /* 0: nobody knows where on the disk its slots lie */
+	/* Of a file: where its pieces lie on the disk, ascending by sector. Without any the slots follow each
+	 * other. The fold keeps the pointer until the area is gone. */
+	const struct rec_extent *extents;
+	uint32_t n_extents;
 };
 
 enum zr_err rec_fold_area(struct rec_fold *fold, const struct rec_area *area, uint32_t *id);
+
+/* The area of a type was switched off: what comes of that type from now on is of another one. */
+void rec_fold_area_gone(struct rec_fold *fold, uint32_t type);
+
+/* zswap was switched on or off: the reason of the stores that fail from now on. */
+void rec_fold_zswap(struct rec_fold *fold, bool on);
 
 /* The highest slot that records named in the area of a type, + 1, and its id; 0 and 0 if there is none. What
  * is known of the size of an area when nobody tells. */

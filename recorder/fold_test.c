@@ -242,6 +242,38 @@ static void page_whose_slot_is_freed_inside_does_not_go_out([[maybe_unused]] voi
 	close_test(&test);
 }
 
+/* As 6.1 does it: errnos, no map of zeros, and a writeback that does not name its slot. */
+static void frontswap_kernel_is_told_by_its_errnos([[maybe_unused]] void **state)
+{
+	struct test test = { 0 };
+
+	open_with(&test, (struct rec_fold_options){ .types = live_types | 1u << REC_WRITE,
+						    .store_ret_is_errno = true,
+						    .load_ret_is_errno = true, .no_zeros = true });
+	FEED(&test, OUT, .swp = 4);
+	FEED(&test, STORE_RET, .ret = 0); /* one word all over: no object */
+	FEED(&test, OUT_RET);
+	FEED(&test, OUT, .swp = 5);
+	FEED(&test, LEN, .len = 4000);
+	FEED(&test, STORE_RET, .ret = -ENOSPC);
+	FEED(&test, WRITE, .swp = 5);
+	FEED(&test, OUT_RET);
+	FEED(&test, OUT, .swp = 6); /* freed inside */
+	FEED(&test, OUT_RET);
+	FEED(&test, READ, .swp = 7); /* not in zswap, so there is no load */
+	FEED(&test, READ_RET);
+	FEED(&test, READ, .swp = 4);
+	FEED(&test, LOAD_RET, .ret = -1);
+	FEED(&test, READ_RET);
+	FEED(&test, WB, .swp = UINT64_C(0xffff888000000000)); /* not a slot */
+	FEED(&test, WRITE, .swp = 9);
+	FEED(&test, WB_RET, .ret = 0);
+	FEED(&test, WB, .swp = 10); /* freed before it was written */
+	FEED(&test, WB_RET, .ret = 0);
+	expect(&test, "OUT 4; OUT 5 len=4000 flags=0x19; IN 7 flags=0x1; IN 4 flags=0x1; WB 9");
+	close_test(&test);
+}
+
 static void large_folio_becomes_its_parts([[maybe_unused]] void **state)
 {
 	struct test test = { 0 };
@@ -773,7 +805,8 @@ static int event_of_plan(struct plan *plan, struct db_event event)
 
 static void plan_wb(struct plan *plan, int depth);
 
-static void plan_shrink(struct plan *plan, int depth)
+/* Returns whether it failed. */
+static bool plan_shrink(struct plan *plan, int depth)
 {
 	static const int64_t results[] = { 0, -EAGAIN, -ENOENT };
 	uint32_t result = pick(plan, 3);
@@ -786,6 +819,7 @@ static void plan_shrink(struct plan *plan, int depth)
 		plan_wb(plan, depth - 1);
 	record = record_of(plan, REC_SHRINK_RET);
 	record->raw.ret = results[result];
+	return results[result];
 }
 
 static void plan_out(struct plan *plan, int depth)
@@ -798,9 +832,11 @@ static void plan_out(struct plan *plan, int depth)
 	record->raw.swp = slot;
 	record->raw.memcg = event.memcg;
 	if (depth > 0 && outcome != DB_OUT_ZERO && pick(plan, 4) == 0) {
-		plan_shrink(plan, depth - 1);
+		enum db_reason reason = plan_shrink(plan, depth - 1) ? DB_REASON_MEMCG_LIMIT
+								     : DB_REASON_LIMIT;
+
 		if (outcome != DB_OUT_STORED)
-			event.flags |= DB_REASON_MEMCG_LIMIT << DB_F_REASON_SHIFT;
+			event.flags |= (uint8_t)(reason << DB_F_REASON_SHIFT);
 	} else if (outcome == DB_OUT_REJECTED || outcome == DB_OUT_KEPT) {
 		event.flags |= DB_REASON_LIMIT << DB_F_REASON_SHIFT;
 	}
@@ -1051,6 +1087,7 @@ int main(void)
 		cmocka_unit_test(kept_page_is_told_from_a_written_one),
 		cmocka_unit_test(page_without_store_is_zero_filled),
 		cmocka_unit_test(page_whose_slot_is_freed_inside_does_not_go_out),
+		cmocka_unit_test(frontswap_kernel_is_told_by_its_errnos),
 		cmocka_unit_test(large_folio_becomes_its_parts),
 		cmocka_unit_test(impossible_order_is_a_single_page),
 		cmocka_unit_test(refault_is_from_zswap_disk_or_zero),

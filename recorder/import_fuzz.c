@@ -35,7 +35,7 @@ static enum zr_err take_id([[maybe_unused]] void *arg, [[maybe_unused]] uint32_t
 
 static void take_line(struct rec_fold *fold, const char *start, size_t n)
 {
-	static const struct rec_layout layout = { .head_bit = 6, .order_in_flags1 = true };
+	static const struct rec_dialect dialect = { .layout = { .head_bit = 6, .order_in_flags1 = true } };
 	char line[512];
 	struct rec_raw raw;
 
@@ -43,7 +43,7 @@ static void take_line(struct rec_fold *fold, const char *start, size_t n)
 		n = sizeof(line) - 1;
 	memcpy(line, start, n);
 	line[n] = '\0';
-	if (rec_text_parse(line, &layout, &raw) == REC_LINE_EVENT && rec_fold_add(fold, &raw))
+	if (rec_text_parse(line, &dialect, &raw) == REC_LINE_EVENT && rec_fold_add(fold, &raw))
 		assert(!"the sink never fails");
 }
 

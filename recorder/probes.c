@@ -4,13 +4,19 @@
  *
  * A row is one way to see one thing; of the rows of an event the first that this kernel can do is taken.
  * A recipe is the kernel's own fetch language with three kinds of blanks:
- *   {folio.swap}   the member's offset with its sign; {a.b-c.d} the difference of two
+ *   {folio.swap}   the member's offset with its sign; {a.b-c.d} the difference of two; {a.b|c.d} that of
+ *                  the first of them that this kernel has
  *   $folio         the argument that is a folio
  *   {ret}          s32, or u8 for a function that returns a bool
  *
  * As few records a page as tell the outcome: three for a stored page (out, len, out_ret), one more for a
  * rejected one, since store_ret is filtered to failures in the kernel; three for a refault. Writes need
- * no probe: a rejected swap-out that is not kept is written, a writeback says so by its return.
+ * no probe: a rejected swap-out that is not kept is written, a writeback says so by its return. Kernels
+ * without a map of zero-filled pages (6.1 to 6.11) need two more: there a store can succeed without an
+ * object, so that every store_ret is taken; and in 6.1 a writeback says that it is done, not what.
+ *
+ * Rows that are PLAIN are for printing only: a trace by other tools must tell by itself what our recorder
+ * knows of the kernel. For the same purpose a printed probe carries constants (`how`, `head`; see raw.h).
  *
  * The kernel's walk to a cgroup's id leaves garbage when it meets NULL; so its start is recorded with it
  * (`memcg`), and `cg` holds only where that is not NULL.
@@ -25,9 +31,11 @@
 
 #define CGROUP_OF(memcg) "cg={kernfs_node.id}({cgroup.kn}({mem_cgroup.css.cgroup}(" memcg "))):u64"
 
+#define FOLIO_SWP "swp={folio.swap|page.private}($folio):x64"
 #define FOLIO_ARGS                                                                                 \
-	"swp={folio.swap}($folio):x64 flags={folio.flags}($folio):u32 "                            \
-	"flags1={folio._flags_1}($folio):u8 memcg={folio.memcg_data}($folio):x64 "
+	FOLIO_SWP " flags={folio.flags}($folio):u32 "                                              \
+	"flags1={folio._folio_order|folio._flags_1}($folio):u8 "                                   \
+	"memcg={folio.memcg_data}($folio):x64 "
 
 /* A folio is charged to a memcg, or (7.x) to an obj_cgroup that points to one. */
 #define OF_MEMCG  FOLIO_ARGS CGROUP_OF("{folio.memcg_data}($folio)")
@@ -47,9 +55,18 @@
 	"nr={shrink_control.nr_to_scan}($arg2):u64 memcg={shrink_control.memcg}($arg2):x64 "       \
 	CGROUP_OF("{shrink_control.memcg}($arg2)")
 
-enum need { VITAL, USEFUL };
+enum need { VITAL, USEFUL, PLAIN };
 
-/* Where rows need a word on which kernels they are for, a function that only those have says it. */
+/* Where rows need a word on which kernels they are for, a function or an enumerator that only those have
+ * says it. */
+#define HAS_FRONTSWAP "zswap_frontswap_store" /* up to 6.5 */
+#define HAS_IO_CTX    "swap_write_submit"     /* 7.x: and a folio is charged to an obj_cgroup */
+#define HAS_ZERO_MAP  "vm_event_item.SWPOUT_ZERO"
+
+/* Of kernels that make events of functions' entries and returns in the one or the other way. */
+#define FPROBE_EVENTS "trace_fprobe_create"
+#define KPROBE_EVENTS "trace_kprobe_create"
+
 struct row {
 	enum rec_type type;
 	const char *event, *function;
@@ -57,64 +74,105 @@ struct row {
 	const char *args, *filter;
 	const char *kernel_has, *kernel_lacks;
 	enum need need;
-	const char *lost;
+	const char *lost; /* without it */
+	bool filter_says; /* what the event means hangs on its filter, which a definition cannot carry */
 };
 
 #define OUT_LOST  "swap-outs cannot be recorded"
-#define IN_LOST	  "refaults cannot be recorded"
-#define WB_LOST	  "writebacks are not recorded (WB, zswpwb)"
+#define TELL_LOST "stored and rejected swap-outs cannot be told apart"
+#define LEN_LOST                                                                                   \
+	"compressed lengths, and with them the stored swap-outs, cannot be recorded; if zsmalloc " \
+	"is a module, turn zswap on first"
+#define IN_LOST	   "refaults cannot be recorded"
+#define LOAD_LOST  "refaults from zswap and from disk cannot be told apart"
+#define AHEAD_LOST "read-ahead is recorded like demand"
+#define FREE_LOST  "frees of slots cannot be recorded"
+#define WB_LOST	   "writebacks are not recorded (WB, zswpwb)"
 
 static const struct row rows[] = {
-	{ REC_OUT, "out", "swap_writepage", false, OF_MEMCG, NULL, NULL, NULL, VITAL, OUT_LOST },
-	{ REC_OUT, "out", "swap_writeout", false, OF_OBJCG, NULL, "swap_write_submit", NULL, VITAL,
-	  OUT_LOST },
-	{ REC_OUT, "out", "swap_writeout", false, OF_MEMCG, NULL, NULL, NULL, VITAL, OUT_LOST },
-	{ REC_OUT_RET, "out_ret", "swap_writepage", true, "ret=$retval:s32", NULL, NULL, NULL,
-	  VITAL, OUT_LOST },
-	{ REC_OUT_RET, "out_ret", "swap_writeout", true, "ret=$retval:s32", NULL, NULL, NULL, VITAL,
-	  OUT_LOST },
-	{ REC_STORE_RET, "store_ret", "zswap_store", true, "ret=$retval:u8", "ret == 0", NULL, NULL,
-	  VITAL, "stored and rejected swap-outs cannot be told apart" },
-	{ REC_LEN, "len", "zs_malloc", false, "len=$arg2:u32", NULL, NULL, NULL, VITAL,
-	  "compressed lengths, and with them the stored swap-outs, cannot be recorded; if zsmalloc "
-	  "is a module, turn zswap on first" },
-	{ REC_READ, "read", "swap_read_folio", false, OF_OBJCG, NULL, "swap_write_submit", NULL,
-	  VITAL, IN_LOST },
-	{ REC_READ, "read", "swap_read_folio", false, OF_MEMCG, NULL, NULL, NULL, VITAL, IN_LOST },
-	{ REC_READ_RET, "read_ret", "swap_read_folio", true, "", NULL, NULL, NULL, VITAL, IN_LOST },
-	{ REC_LOAD_RET, "load_ret", "zswap_load", true, "ret=$retval:{ret}", NULL, NULL, NULL, VITAL,
-	  "refaults from zswap and from disk cannot be told apart" },
-	{ REC_FAULT, "fault", "swapin_readahead", false, "swp=$arg1:x64", NULL, NULL, NULL, USEFUL,
-	  "read-ahead is recorded like demand" },
-	{ REC_FAULT_RET, "fault_ret", "swapin_readahead", true, "", NULL, NULL, NULL, USEFUL,
-	  "read-ahead is recorded like demand" },
-	{ REC_FREE, "free", "zswap_invalidate", false, "swp=$arg1:x64", NULL, NULL, NULL, VITAL,
-	  "frees of slots cannot be recorded" },
+	{ REC_OUT, "out", "swap_writepage", .args = OF_MEMCG, .lost = OUT_LOST },
+	{ REC_OUT, "out", "swap_writeout", .args = OF_OBJCG, .kernel_has = HAS_IO_CTX,
+	  .lost = OUT_LOST },
+	{ REC_OUT, "out", "swap_writeout", .args = OF_MEMCG, .lost = OUT_LOST },
+	{ REC_OUT_RET, "out_ret", "swap_writepage", true, "ret=$retval:s32", .lost = OUT_LOST },
+	{ REC_OUT_RET, "out_ret", "swap_writeout", true, "ret=$retval:s32", .lost = OUT_LOST },
+	{ REC_STORE, "store", "zswap_store", .args = OF_OBJCG, .kernel_has = HAS_IO_CTX,
+	  .need = PLAIN, .lost = TELL_LOST },
+	{ REC_STORE, "store", "zswap_store", .args = OF_MEMCG, .need = PLAIN, .lost = TELL_LOST },
+	{ REC_STORE, "store", "zswap_frontswap_store", .args = OF_MEMCG, .need = PLAIN,
+	  .lost = TELL_LOST },
+	{ REC_STORE_RET, "store_ret", "zswap_store", true, "ret=$retval:u8", .filter = "ret == 0",
+	  .kernel_has = HAS_ZERO_MAP, .lost = TELL_LOST },
+	{ REC_STORE_RET, "store_ret", "zswap_store", true, "ret=$retval:u8", .lost = TELL_LOST },
+	{ REC_STORE_RET, "store_ret", "zswap_frontswap_store", true, "ret=$retval:s32",
+	  .lost = TELL_LOST },
+	/* With zpools between, the allocator may be any, and in a module that is not there yet. */
+	{ REC_LEN, "len", "zpool_malloc", .args = "len=$arg2:u32 evictable={zpool.evictable}($arg1):u8",
+	  .lost = LEN_LOST },
+	{ REC_LEN, "len", "zpool_malloc", .args = "len=$arg2:u32", .lost = LEN_LOST },
+	{ REC_LEN, "len", "zs_malloc", .args = "len=$arg2:u32", .lost = LEN_LOST },
+	/* A compression that fails never gets to the allocator: its error stands for a length beyond any. */
+	{ REC_LEN, "len_none", "scomp_acomp_compress", true, "len=$retval:u32", .filter = "len != 0", .filter_says = true,
+	  .kernel_lacks = HAS_FRONTSWAP, .need = USEFUL,
+	  .lost = "pages that do not compress count as refused for the pool's limit" },
+	{ REC_READ, "read", "swap_read_folio", .args = OF_OBJCG, .kernel_has = HAS_IO_CTX,
+	  .lost = IN_LOST },
+	{ REC_READ, "read", "swap_read_folio", .args = OF_MEMCG, .lost = IN_LOST },
+	{ REC_READ, "read", "swap_readpage", .args = OF_MEMCG, .lost = IN_LOST },
+	{ REC_READ_RET, "read_ret", "swap_read_folio", true, "", .lost = IN_LOST },
+	{ REC_READ_RET, "read_ret", "swap_readpage", true, "", .lost = IN_LOST },
+	{ REC_LOAD, "load", "zswap_load", .args = FOLIO_SWP, .need = PLAIN, .lost = LOAD_LOST },
+	{ REC_LOAD, "load", "zswap_frontswap_load", .args = FOLIO_SWP, .need = PLAIN,
+	  .lost = LOAD_LOST },
+	{ REC_LOAD_RET, "load_ret", "zswap_load", true, "ret=$retval:{ret}", .lost = LOAD_LOST },
+	{ REC_LOAD_RET, "load_ret", "zswap_frontswap_load", true, "ret=$retval:{ret}",
+	  .lost = LOAD_LOST },
+	{ REC_FAULT, "fault", "swapin_readahead", .args = "swp=$arg1:x64", .need = USEFUL,
+	  .lost = AHEAD_LOST },
+	{ REC_FAULT_RET, "fault_ret", "swapin_readahead", true, "", .need = USEFUL,
+	  .lost = AHEAD_LOST },
+	{ REC_FREE, "free", "zswap_invalidate", .args = "swp=$arg1:x64", .lost = FREE_LOST },
+	/* The like of 6.1 is called only for what is in zswap. */
+	{ REC_FREE, "free", "swap_range_free",
+	  .args = "swp_type={swap_info_struct.type}($arg1):u8 offset=$arg2:u64 nr=$arg3:u32",
+	  .lost = FREE_LOST },
 	/* A large folio's slots that are freed at once do not pass zswap_invalidate there. */
-	{ REC_FREE, "free_large", "swap_entry_range_free", false, "swp=$arg2:x64 nr=$arg3:u32",
-	  "nr > 1", "swap_writepage", "swap_writeout", USEFUL, "frees of whole large folios are not recorded" },
-	{ REC_WB, "wb", "zswap_writeback_entry", false, ENTRY_ARGS, NULL, NULL, NULL, USEFUL,
-	  WB_LOST },
-	{ REC_WB, "wb", "shrink_memcg_cb", false, ITEM_ARGS, NULL, NULL, NULL, USEFUL, WB_LOST },
-	{ REC_WB_RET, "wb_ret", "zswap_writeback_entry", true, "ret=$retval:s32", NULL, NULL, NULL,
-	  USEFUL, WB_LOST },
-	{ REC_WB_RET, "wb_ret", "shrink_memcg_cb", true, "ret=$retval:s32", NULL, NULL, NULL, USEFUL,
-	  WB_LOST },
-	{ REC_SCAN, "scan", "zswap_shrinker_scan", false, SCAN_ARGS, NULL, NULL, NULL, USEFUL,
-	  "scans of the shrinker are not recorded (SCAN)" },
-	{ REC_SCAN_RET, "scan_ret", "zswap_shrinker_scan", true, "ret=$retval:s64", NULL, NULL, NULL,
-	  USEFUL, "what scans of the shrinker wrote is not recorded" },
-	{ REC_SLAB, "slab", "shrink_slab", false,
-	  "nid=$arg2:u32 memcg=$arg3:x64 " CGROUP_OF("$arg3") " prio=$arg4:s32", NULL, NULL, NULL,
-	  USEFUL, "reclaim passes are not recorded (RECLAIM)" },
-	{ REC_COUNT_RET, "count_ret", "zswap_shrinker_count", true, "ret=$retval:u64", NULL, NULL,
-	  NULL, USEFUL, "the shrinker's count is missing in reclaim passes" },
-	{ REC_WORKER, "worker", "shrink_worker", false, "", NULL, NULL, NULL, USEFUL,
-	  "wake-ups of the background worker are not recorded (shrink_worker_wakeups)" },
-	{ REC_SHRINK, "shrink", "shrink_memcg", false, "memcg=$arg1:x64 " CGROUP_OF("$arg1"), NULL,
-	  NULL, NULL, USEFUL, "shrinks of a memcg are not recorded (shrink_memcg_calls)" },
-	{ REC_SHRINK_RET, "shrink_ret", "shrink_memcg", true, "ret=$retval:s32", NULL, NULL, NULL,
-	  USEFUL, "results of shrinks are not recorded" },
+	{ REC_FREE, "free_large", "swap_entry_range_free", .args = "swp=$arg2:x64 nr=$arg3:u32",
+	  .filter = "nr > 1", .filter_says = true, .kernel_has = "zswap_invalidate", .kernel_lacks = "swap_writeout",
+	  .need = USEFUL, .lost = "frees of whole large folios are not recorded" },
+	/* Where pools evict: an object begins with its swap entry, and zbud's handle is its address. For a
+	 * z3fold handle that makes no sense, and then the write inside names the slot. */
+	{ REC_WB, "wb", "zswap_writeback_entry", .args = "swp=+0($arg2):x64",
+	  .kernel_has = "zpool_shrink", .need = USEFUL, .lost = WB_LOST },
+	{ REC_WB, "wb", "zswap_writeback_entry", .args = ENTRY_ARGS, .need = USEFUL,
+	  .lost = WB_LOST },
+	{ REC_WB, "wb", "shrink_memcg_cb", .args = ITEM_ARGS, .need = USEFUL, .lost = WB_LOST },
+	{ REC_WB_RET, "wb_ret", "zswap_writeback_entry", true, "ret=$retval:s32", .need = USEFUL,
+	  .lost = WB_LOST },
+	{ REC_WB_RET, "wb_ret", "shrink_memcg_cb", true, "ret=$retval:s32", .need = USEFUL,
+	  .lost = WB_LOST },
+	{ REC_WRITE, "write", "__swap_writepage", .args = FOLIO_SWP, .kernel_has = HAS_FRONTSWAP,
+	  .need = USEFUL, .lost = "writebacks and swap-outs past zswap are not recorded" },
+	{ REC_WRITE, "write", "__swap_writepage", .args = FOLIO_SWP, .need = PLAIN, .lost = WB_LOST },
+	{ REC_SCAN, "scan", "zswap_shrinker_scan", .args = SCAN_ARGS, .kernel_lacks = HAS_FRONTSWAP,
+	  .need = USEFUL, .lost = "scans of the shrinker are not recorded (SCAN)" },
+	{ REC_SCAN_RET, "scan_ret", "zswap_shrinker_scan", true, "ret=$retval:s64",
+	  .kernel_lacks = HAS_FRONTSWAP, .need = USEFUL,
+	  .lost = "what scans of the shrinker wrote is not recorded" },
+	{ REC_SLAB, "slab", "shrink_slab",
+	  .args = "nid=$arg2:u32 memcg=$arg3:x64 " CGROUP_OF("$arg3") " prio=$arg4:s32",
+	  .need = USEFUL, .lost = "reclaim passes are not recorded (RECLAIM)" },
+	{ REC_COUNT_RET, "count_ret", "zswap_shrinker_count", true, "ret=$retval:u64",
+	  .kernel_lacks = HAS_FRONTSWAP, .need = USEFUL,
+	  .lost = "the shrinker's count is missing in reclaim passes" },
+	{ REC_WORKER, "worker", "shrink_worker", .args = "", .need = USEFUL,
+	  .lost = "wake-ups of the background worker are not recorded (shrink_worker_wakeups)" },
+	{ REC_SHRINK, "shrink", "shrink_memcg", .args = "memcg=$arg1:x64 " CGROUP_OF("$arg1"),
+	  .kernel_lacks = HAS_FRONTSWAP, .need = USEFUL,
+	  .lost = "shrinks of a memcg are not recorded (shrink_memcg_calls)" },
+	{ REC_SHRINK_RET, "shrink_ret", "shrink_memcg", true, "ret=$retval:s32",
+	  .kernel_lacks = HAS_FRONTSWAP, .need = USEFUL,
+	  .lost = "results of shrinks are not recorded" },
 };
 
 enum { N_ROWS = sizeof(rows) / sizeof(*rows), SYMBOL_BYTES = 128 };
@@ -125,7 +183,7 @@ struct symbols {
 		const char *name;
 		bool there;
 		char hidden_as[SYMBOL_BYTES]; /* "swap_writepage.isra.0" */
-	} symbol[3 * N_ROWS];
+	} symbol[3 * N_ROWS + 2];
 	uint32_t n;
 };
 
@@ -142,13 +200,25 @@ static struct symbol *find_symbol(struct symbols *symbols, const char *name, siz
 
 static void want(struct symbols *symbols, const char *name)
 {
-	if (name && !find_symbol(symbols, name, strlen(name)))
+	if (name && !strchr(name, '.') && !find_symbol(symbols, name, strlen(name)))
 		symbols->symbol[symbols->n++] = (struct symbol){ .name = name };
 }
 
 static bool there(struct symbols *symbols, const char *name)
 {
 	return find_symbol(symbols, name, strlen(name))->there;
+}
+
+/* A function, or ENUMERATION.NAME. */
+static bool kernel_has(struct symbols *symbols, const struct rec_btf *btf, const char *what)
+{
+	const char *dot = strchr(what, '.');
+	char enumeration[64];
+
+	if (!dot)
+		return there(symbols, what);
+	snprintf(enumeration, sizeof(enumeration), "%.*s", (int)(dot - what), what);
+	return rec_btf_enumerator(btf, enumeration, dot + 1) >= 0;
 }
 
 /* "ffffffff81000000 t swap_writepage [module]" */
@@ -181,6 +251,8 @@ static enum zr_err read_symbols(const char *path, struct symbols *symbols)
 
 	if (!file)
 		return zr_fail_errno(errno, "reading the kernel's symbols from %s", path);
+	want(symbols, FPROBE_EVENTS);
+	want(symbols, KPROBE_EVENTS);
 	for (uint32_t i = 0; i < N_ROWS; i++) {
 		want(symbols, rows[i].function);
 		want(symbols, rows[i].kernel_has);
@@ -215,6 +287,16 @@ static void put(struct recipe *recipe, const char *text, size_t bytes)
 	*recipe->to = '\0';
 }
 
+/* "a.b|c.d": that of the first that is there. */
+static bool offset_of(const struct rec_btf *btf, char *members, int32_t *offset)
+{
+	char *save, *one = strtok_r(members, "|", &save);
+
+	while (one && !rec_btf_offset(btf, one, offset))
+		one = strtok_r(NULL, "|", &save);
+	return one;
+}
+
 /* {a.b} or {a.b-c.d}. */
 static void put_offset(struct recipe *recipe, char *blank)
 {
@@ -223,7 +305,7 @@ static void put_offset(struct recipe *recipe, char *blank)
 
 	if (minus)
 		*minus++ = '\0';
-	if (!rec_btf_offset(recipe->btf, blank, &offset))
+	if (!offset_of(recipe->btf, blank, &offset))
 		snprintf(recipe->bad, sizeof(recipe->bad), "%s", blank);
 	else if (minus && !rec_btf_offset(recipe->btf, minus, &less))
 		snprintf(recipe->bad, sizeof(recipe->bad), "%s", minus);
@@ -274,10 +356,22 @@ static void fill_recipe(struct recipe *recipe)
 
 /* ---------------------------------------------------------------------------------------- choosing */
 
-static bool applies(const struct row *row, struct symbols *symbols)
+/* What the rows are chosen for, and from. */
+struct choice {
+	struct symbols *symbols;
+	const struct rec_btf *btf; /* NULL = the kernel has no types */
+	bool plain;
+	struct rec_probes *out;
+};
+
+static bool applies(const struct choice *choice, const struct row *row)
 {
-	return (!row->kernel_has || there(symbols, row->kernel_has)) &&
-	       (!row->kernel_lacks || !there(symbols, row->kernel_lacks));
+	if (row->need == PLAIN && !choice->plain)
+		return false;
+	if (row->filter_says && choice->plain)
+		return false;
+	return (!row->kernel_has || kernel_has(choice->symbols, choice->btf, row->kernel_has)) &&
+	       (!row->kernel_lacks || !there(choice->symbols, row->kernel_lacks));
 }
 
 struct text {
@@ -297,48 +391,84 @@ static void say(struct text *text, const char *words)
 	*text->at = '\0';
 }
 
-/* "no swap_writepage (only swap_writepage.isra.0), no swap_writeout: swap-outs cannot be recorded" */
-static void say_missing(struct text *text, struct symbols *symbols, const char *event)
+static void say_symbol(struct text *text, const struct symbol *symbol)
 {
-	const char *lost = "";
-
-	for (uint32_t i = 0, n = 0; i < N_ROWS; i++) {
-		const struct symbol *symbol;
-
-		if (strcmp(rows[i].event, event) != 0 ||
-		    (i && rows[i - 1].function == rows[i].function))
-			continue;
-		symbol = find_symbol(symbols, rows[i].function, strlen(rows[i].function));
-		say(text, n++ ? ", no " : "no ");
-		say(text, symbol->name);
-		if (symbol->there)
-			say(text, " as expected");
-		else if (symbol->hidden_as[0]) {
-			say(text, " (only ");
-			say(text, symbol->hidden_as);
-			say(text, ")");
-		}
-		lost = rows[i].lost;
+	say(text, symbol->name);
+	if (symbol->there)
+		say(text, " as expected");
+	else if (symbol->hidden_as[0]) {
+		say(text, " (only ");
+		say(text, symbol->hidden_as);
+		say(text, ")");
 	}
-	say(text, ": ");
-	say(text, lost);
 }
 
-static bool try_row(const struct row *row, struct symbols *symbols, const struct rec_btf *btf,
-		    struct rec_probes *out)
+/* "no swap_writepage (only swap_writepage.isra.0), no swap_writeout" */
+static void note_gap(const struct choice *choice, const struct row *first, const char *bad)
 {
+	struct rec_probe_gap *gap = &choice->out->gaps[choice->out->n_gaps++];
+	struct text text = { gap->why, sizeof(gap->why) };
+	const char *last = "";
+
+	*gap = (struct rec_probe_gap){ .event = first->event, .lost = first->lost,
+				       .vital = first->need == VITAL };
+	for (const struct row *row = first;
+	     row < rows + N_ROWS && strcmp(row->event, first->event) == 0; row++) {
+		if (strcmp(row->function, last) == 0)
+			continue;
+		say(&text, *last ? ", no " : "no ");
+		say_symbol(&text, find_symbol(choice->symbols, row->function, strlen(row->function)));
+		last = row->function;
+	}
+	if (*bad) {
+		say(&text, choice->btf ? "; its types lack " : "; without BTF nobody knows ");
+		say(&text, bad);
+	}
+}
+
+/* What a printed probe must say of the kernel; the recorder knows it from elsewhere. */
+static void add_constants(const struct choice *choice, const struct row *row,
+			  struct recipe *recipe)
+{
+	const struct rec_probes *out = choice->out;
+	enum rec_how how = REC_HOW_UNSAID;
+	char text[48];
+
+	if (row->type == REC_STORE_RET)
+		how = out->store_ret_is_errno ? REC_HOW_ERRNO : REC_HOW_BOOL;
+	else if (row->type == REC_LOAD_RET)
+		how = out->load_ret_is_errno ? REC_HOW_ERRNO : REC_HOW_BOOL;
+	else if (row->type == REC_WB_RET)
+		how = out->wb_ret_is_lru_status ? REC_HOW_LRU : REC_HOW_ERRNO;
+	else if ((row->type == REC_OUT || row->type == REC_READ) && out->no_zeros)
+		how = REC_HOW_NO_ZEROS;
+	if (how != REC_HOW_UNSAID)
+		put(recipe, text, (size_t)snprintf(text, sizeof(text), "%show=\\%d:u8",
+						   *row->args ? " " : "", how));
+	if (strstr(row->args, "flags1="))
+		put(recipe, text, (size_t)snprintf(text, sizeof(text), " head=\\%u:u8",
+						   out->layout.head_bit));
+}
+
+static bool try_row(const struct choice *choice, const struct row *row, char bad[96])
+{
+	struct rec_probes *out = choice->out;
 	struct rec_probe *probe = &out->probe[out->n];
-	struct recipe recipe = { .row = row, .btf = btf, .to = probe->args,
+	struct recipe recipe = { .row = row, .btf = choice->btf, .to = probe->args,
 				 .room = sizeof(probe->args) };
 
-	if (!there(symbols, row->function) || !applies(row, symbols))
+	if (!there(choice->symbols, row->function) || !applies(choice, row))
 		return false;
 	fill_recipe(&recipe);
-	if (recipe.bad[0])
+	if (choice->plain)
+		add_constants(choice, row, &recipe);
+	if (recipe.bad[0]) {
+		memcpy(bad, recipe.bad, sizeof(recipe.bad));
 		return false;
+	}
 	probe->event = row->event;
 	probe->function = row->function;
-	probe->filter = row->filter;
+	probe->filter = choice->plain ? NULL : row->filter;
 	probe->type = row->type;
 	probe->at_return = row->at_return;
 	probe->vital = row->need == VITAL;
@@ -349,54 +479,60 @@ static bool try_row(const struct row *row, struct symbols *symbols, const struct
 }
 
 /* The rows of one event lie together, from `first`; returns the row behind them. */
-static uint32_t choose_event(uint32_t first, struct symbols *symbols, const struct rec_btf *btf,
-			     struct rec_probes *out, struct text *vital)
+static uint32_t choose_event(const struct choice *choice, uint32_t first)
 {
-	struct text useful = { out->missing + strlen(out->missing), 0 };
 	bool found = false, any_applies = false;
-	uint32_t i = first;
+	uint32_t i = first, last = first;
+	char bad[96] = "";
 
-	useful.room = sizeof(out->missing) - (size_t)(useful.at - out->missing);
 	for (; i < N_ROWS && strcmp(rows[i].event, rows[first].event) == 0; i++) {
-		any_applies = any_applies || applies(&rows[i], symbols);
-		found = found || try_row(&rows[i], symbols, btf, out);
+		if (!applies(choice, &rows[i]))
+			continue;
+		last = any_applies ? last : i;
+		any_applies = true;
+		found = found || try_row(choice, &rows[i], bad);
 	}
-	if (!found && any_applies) {
-		struct text *text = rows[first].need == VITAL ? vital : &useful;
-
-		say_missing(text, symbols, rows[first].event);
-		say(text, "\n");
-	}
+	if (!found && any_applies)
+		note_gap(choice, &rows[last], bad);
 	return i;
 }
 
-static void choose_meanings(const struct rec_btf *btf, struct symbols *symbols,
-			    struct rec_probes *out)
+static void choose_meanings(const struct choice *choice)
 {
-	int64_t head = rec_btf_enumerator(btf, "pageflags", "PG_head");
+	int64_t head = rec_btf_enumerator(choice->btf, "pageflags", "PG_head");
+	struct symbols *symbols = choice->symbols;
+	struct rec_probes *out = choice->out;
 
 	out->layout = (struct rec_layout){ .head_bit = head < 0 ? 6 : (uint8_t)head,
 					   .order_in_flags1 = head >= 0 };
-	out->load_ret_is_errno = !rec_btf_returns_bool(btf, "zswap_load");
+	out->store_ret_is_errno = there(symbols, HAS_FRONTSWAP);
+	out->load_ret_is_errno = !rec_btf_returns_bool(choice->btf, "zswap_load");
 	out->wb_ret_is_lru_status = !there(symbols, "zswap_writeback_entry");
 	out->stores_large = there(symbols, "swap_writeout");
+	out->no_zeros = !kernel_has(symbols, choice->btf, HAS_ZERO_MAP);
+	out->store_ret_of_failures = !out->no_zeros && !choice->plain;
 }
 
-static void one_line(char *text)
+/* What is missing and can be done without, as one text. */
+static void sum_up(struct rec_probes *out)
 {
-	for (size_t n = strlen(text); n && text[n - 1] == '\n';)
-		text[--n] = '\0';
-	for (; *text; text++)
-		if (*text == '\n')
-			*text = ';';
+	struct text text = { out->missing, sizeof(out->missing) };
+
+	for (uint32_t i = 0; i < out->n_gaps; i++) {
+		if (out->gaps[i].vital)
+			continue;
+		say(&text, out->gaps[i].why);
+		say(&text, ": ");
+		say(&text, out->gaps[i].lost);
+		say(&text, "\n");
+	}
 }
 
-enum zr_err rec_probes_choose(const char *symbols_path, const struct rec_btf *btf,
+enum zr_err rec_probes_survey(const char *symbols_path, const struct rec_btf *btf, bool plain,
 			      struct rec_probes *out)
 {
 	struct symbols *symbols = calloc(1, sizeof(*symbols));
-	char vital_text[768] = "";
-	struct text vital = { vital_text, sizeof(vital_text) };
+	struct choice choice = { .symbols = symbols, .btf = btf, .plain = plain, .out = out };
 	enum zr_err err;
 
 	if (!symbols)
@@ -404,14 +540,34 @@ enum zr_err rec_probes_choose(const char *symbols_path, const struct rec_btf *bt
 	*out = (struct rec_probes){ 0 };
 	err = read_symbols(symbols_path, symbols);
 	if (!err) {
+		choose_meanings(&choice);
 		for (uint32_t i = 0; i < N_ROWS;)
-			i = choose_event(i, symbols, btf, out, &vital);
-		choose_meanings(btf, symbols, out);
+			i = choose_event(&choice, i);
+		out->has_fprobes = there(symbols, FPROBE_EVENTS);
+		out->has_kprobes = there(symbols, KPROBE_EVENTS);
+		sum_up(out);
 	}
 	free(symbols);
-	if (err || !vital_text[0])
+	return err;
+}
+
+enum zr_err rec_probes_choose(const char *symbols_path, const struct rec_btf *btf,
+			      struct rec_probes *out)
+{
+	char words[768] = "";
+	struct text text = { words, sizeof(words) };
+	enum zr_err err = rec_probes_survey(symbols_path, btf, false, out);
+
+	for (uint32_t i = 0; !err && i < out->n_gaps; i++) {
+		if (!out->gaps[i].vital)
+			continue;
+		say(&text, *words ? "; " : "");
+		say(&text, out->gaps[i].why);
+		say(&text, ": ");
+		say(&text, out->gaps[i].lost);
+	}
+	if (err || !*words)
 		return err;
-	one_line(vital_text);
 	return zr_fail(ZR_UNSUPPORTED, "choosing probes from %s: this kernel has %s", symbols_path,
-		       vital_text);
+		       words);
 }

@@ -25,7 +25,7 @@ static const uint32_t needs[REC_TYPE_COUNT] = {
 	[REC_OUT] = BIT(SWP),	      [REC_OUT_RET] = BIT(RET),	      [REC_STORE] = BIT(SWP),
 	[REC_STORE_RET] = BIT(RET),   [REC_LEN] = BIT(LEN),	      [REC_READ] = BIT(SWP),
 	[REC_LOAD] = BIT(SWP),	      [REC_LOAD_RET] = BIT(RET),      [REC_FAULT] = BIT(SWP),
-	[REC_FREE] = BIT(SWP),	      [REC_WB] = BIT(SWP),	      [REC_WB_RET] = BIT(RET),
+	[REC_WB] = BIT(SWP),	      [REC_WB_RET] = BIT(RET), /* FREE: see has_needs() */
 	[REC_WRITE] = BIT(SWP),	      [REC_SCAN] = BIT(NR),	      [REC_SCAN_RET] = BIT(RET),
 	[REC_SLAB] = BIT(PRIO),	      [REC_COUNT_RET] = BIT(RET),     [REC_SHRINK_RET] = BIT(RET),
 	[REC_RQ_ISSUE] = BLOCK_FIELDS, [REC_RQ_COMPLETE] = BLOCK_FIELDS, [REC_RQ_MERGE] = BLOCK_FIELDS,
@@ -99,16 +99,37 @@ static uint64_t memcg_key(const struct rec_fields *fields)
 	return pointer;
 }
 
-static uint8_t order_of(const struct rec_fields *fields, const struct rec_layout *layout)
-{
-	if (!layout->order_in_flags1 || !(value_of(fields, REC_FIELD_FLAGS) >> layout->head_bit & 1))
-		return 0;
-	return (uint8_t)value_of(fields, REC_FIELD_FLAGS1);
-}
-
 static uint32_t saturate32(uint64_t value)
 {
 	return value < UINT32_MAX ? (uint32_t)value : UINT32_MAX;
+}
+
+/* One word, or (6.1) type and offset apart. */
+static uint64_t swap_entry(const struct rec_fields *fields)
+{
+	if (has(fields, REC_FIELD_SWP))
+		return fields->value[REC_FIELD_SWP];
+	return (value_of(fields, REC_FIELD_SWP_TYPE) % REC_SWP_TYPES) << REC_SWP_TYPE_SHIFT |
+	       rec_swp_offset(value_of(fields, REC_FIELD_OFFSET));
+}
+
+/* Some pools of old put the swap entry in front of what is stored, and were asked for its bytes too. */
+static uint32_t length(const struct rec_fields *fields)
+{
+	uint64_t bytes = value_of(fields, REC_FIELD_LEN);
+	uint64_t head = value_of(fields, REC_FIELD_EVICTABLE) ? sizeof(uint64_t) : 0;
+
+	return saturate32(bytes > head ? bytes - head : 0);
+}
+
+static uint8_t order_of(const struct rec_fields *fields, const struct rec_layout *layout)
+{
+	uint64_t bit = has(fields, REC_FIELD_HEAD) ? fields->value[REC_FIELD_HEAD] % 64
+						   : layout->head_bit;
+
+	if (!layout->order_in_flags1 || !(value_of(fields, REC_FIELD_FLAGS) >> bit & 1))
+		return 0;
+	return (uint8_t)value_of(fields, REC_FIELD_FLAGS1);
 }
 
 static void fill_block(struct rec_raw *raw, const struct rec_fields *fields)
@@ -119,14 +140,23 @@ static void fill_block(struct rec_raw *raw, const struct rec_fields *fields)
 	raw->op = (uint8_t)fields->value[REC_FIELD_RWBS];
 }
 
+/* What is freed may be named in one word or in two. */
+static bool has_needs(const struct rec_fields *fields, enum rec_type type)
+{
+	if (type == REC_FREE)
+		return has(fields, REC_FIELD_SWP) ||
+		       (has(fields, REC_FIELD_SWP_TYPE) && has(fields, REC_FIELD_OFFSET));
+	return (fields->present & needs[type]) == needs[type];
+}
+
 bool rec_raw_fill(struct rec_raw *raw, enum rec_type type, const struct rec_fields *fields,
 		  const struct rec_layout *layout)
 {
-	if ((fields->present & needs[type]) != needs[type])
+	if (!has_needs(fields, type))
 		return false;
-	*raw = (struct rec_raw){ .type = (uint8_t)type, .swp = value_of(fields, REC_FIELD_SWP),
-				 .memcg = memcg_key(fields),
-				 .len = saturate32(value_of(fields, REC_FIELD_LEN)),
+	*raw = (struct rec_raw){ .type = (uint8_t)type, .swp = swap_entry(fields),
+				 .memcg = memcg_key(fields), .len = length(fields),
+				 .op = (uint8_t)value_of(fields, REC_FIELD_HOW),
 				 .ret = (int64_t)value_of(fields, REC_FIELD_RET) };
 	if (type >= REC_RQ_ISSUE && type <= REC_FRONTMERGE)
 		fill_block(raw, fields);

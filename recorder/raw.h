@@ -7,7 +7,7 @@
  * shape that the fold knows. So all knowledge of field names lies in the two tables here.
  *
  *   type           swp       memcg   ret            len            order
- *   out store read slot      owner   -              -              of the folio
+ *   out store read slot      owner   -              -              of the folio     op: enum rec_how
  *   wb             slot      owner   -              compressed     -
  *   load write     slot      -       -              -              -
  *   fault free     slot      -       -              free: slots    -
@@ -15,7 +15,7 @@
  *   scan           -         shrunk  nr_to_scan     -              -
  *   slab           -         shrunk  node           -              priority
  *   shrink         -         shrunk  -              -              -
- *   *_ret          -         -       return value   -              -
+ *   *_ret          -         -       return value   -              -       op: enum rec_how
  *   block_*        sector    -       -              sectors        -     op, dev too
  *   lost           -         -       -              events         -     order: enum db_gap
  *
@@ -81,7 +81,12 @@ enum rec_type {
 	X(DEV, "dev")                                                                              \
 	X(SECTOR, "sector")                                                                        \
 	X(SECTORS, "nr_sector")                                                                    \
-	X(RWBS, "rwbs")
+	X(RWBS, "rwbs")                                                                            \
+	X(SWP_TYPE, "swp_type")   /* type and offset of a swap entry, where it is in two */       \
+	X(OFFSET, "offset")                                                                        \
+	X(HEAD, "head")           /* the bit of `flags`, where the record says it itself */       \
+	X(EVICTABLE, "evictable") /* the pool puts a swap entry in front of each object */        \
+	X(HOW, "how")             /* enum rec_how */
 
 enum rec_field {
 #define X(id, name) REC_FIELD_##id,
@@ -94,6 +99,15 @@ enum rec_field {
 struct rec_fields {
 	uint32_t present;
 	uint64_t value[REC_FIELD_COUNT];
+};
+
+/* What a printed probe says of the kernel that it was printed for, since a text cannot be asked. */
+enum rec_how {
+	REC_HOW_UNSAID,
+	REC_HOW_BOOL,	  /* `ret` is a truth value */
+	REC_HOW_ERRNO,	  /* `ret` is 0 for success or an error */
+	REC_HOW_LRU,	  /* `ret` is a list_lru status */
+	REC_HOW_NO_ZEROS, /* the kernel keeps no map of zero-filled pages: zswap or the disk has them */
 };
 
 enum rec_op { REC_OP_READ, REC_OP_WRITE, REC_OP_DISCARD, REC_OP_OTHER };
@@ -109,7 +123,7 @@ struct rec_raw {
 	uint16_t cpu;
 	uint8_t type; /* enum rec_type */
 	uint8_t order;
-	uint8_t op; /* enum rec_op */
+	uint8_t op; /* enum rec_op; enum rec_how */
 };
 
 /* How the kernel lays out what the fields FLAGS and FLAGS1 show. */

@@ -4,27 +4,56 @@
  * of recorder/ that other folders include.
  *
  *   tracefs instance ──> per-CPU raw pages ──> merge by time ──> fold (entry/return pairs -> events) ──> db_writer
- *   ftrace text ───────> parser ───────────────────────────────────^
+ *   text, trace.dat, perf.data, blktrace ──> importers ─────────────^
  */
 #ifndef RECORDER_RECORDER_H
 #define RECORDER_RECORDER_H
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "db/db.h"
 
 struct rec_status;
 
+/* How the kernel's events are got at; name for --source */
+#define REC_SOURCES(X)                                                                             \
+	X(AUTO, "auto")	    /* the first of the others that works */                               \
+	X(FTRACE, "ftrace") /* an instance in tracefs */                                           \
+	X(PERF, "perf")	    /* perf_event_open; needs no write access to tracefs if the probes exist */ \
+	X(BLOCK, "block")   /* no probes: the requests of the swap device alone */
+
+enum rec_source_kind {
+#define X(id, name) REC_SOURCE_##id,
+	REC_SOURCES(X)
+#undef X
+	REC_SOURCE_COUNT,
+};
+
 struct rec_options {
-	const char *output;
+	const char *output; /* flight: of the first time that it is written; then NAME.2.zr ... */
+	enum rec_source_kind source;
+	const char *events; /* a group of dynamic events that exist already (perf); NULL = define our own */
+	const char *clock;  /* NULL = mono */
 	const char *const *cgroups; /* paths below the cgroup mount or absolute; the command runs in the first */
 	uint32_t n_cgroups;
 	char *const *command;	    /* NULL-terminated argv, or NULL */
 	uint64_t duration_ns;	    /* 0 = until the command ends or a signal */
-	uint64_t ring_bytes;	    /* per CPU; 0 = 8 MiB */
+	uint64_t ring_bytes;	    /* per CPU; 0 = 8 MiB, less if max_mem_bytes has no room for it */
+	uint64_t max_mem_bytes;	    /* rings, queues and the flight recorder together; 0 = 256 MiB */
 	uint64_t max_bytes;	    /* of the file; 0 = no limit */
 	bool with_comm;
+	bool anonymize; /* no host, command or file names; cgroup paths hashed with a random key */
+	bool own_tasks; /* perf: only what tasks of the cgroups do, not what is done to them */
+	/* Flight recorder: the last minutes stay in memory and are written when *dump grows (a signal
+	 * handler counts it up) or a trigger fires; see trigger.h. 0 = off. */
+	uint64_t flight_ns;
+	const volatile int *dump;
+	const char *const *triggers;
+	uint32_t n_triggers;
+	/* Told of each time that it was written; `error` NULL = well. NULL = nobody cares. */
+	void (*dumped)(void *arg, const char *path, const char *error);
 	/* Called about once a second; NULL = quiet. */
 	void (*status)(void *arg, const struct rec_status *status);
 	void *status_arg;
@@ -37,26 +66,143 @@ struct rec_status {
 	uint64_t lost;
 	uint64_t chunk_bytes;
 	uint64_t elapsed_ns;
+	uint64_t pages_out, pages_in; /* swapped out and back, so far */
+	uint64_t pool_bytes;	      /* of zswap, now; 0 where it cannot be read */
 };
 
 struct rec_result {
 	struct rec_status total;
 	int command_status; /* as from waitpid; 0 if there was no command */
 	uint64_t ring_lost, probe_missed, reader_lost;
-	double cpu_seconds;
+	double cpu_seconds;	  /* of this process, from its start */
+	double start_cpu_seconds; /* of it, until the recording began: most of it is the kernel's work on probes */
+	const char *source; /* ftrace, perf, block */
+	uint32_t dumps;	    /* flight: times that it was written */
 };
 
 /* Records until the command ends, the duration is over, or *stop. Everything that was changed in tracefs is
  * undone on every way out. ZR_PERM / ZR_UNSUPPORTED say what is missing. */
 enum zr_err rec_record(const struct rec_options *options, struct rec_result *out);
 
-struct rec_import_result {
-	uint64_t lines, raw_events, events, skipped;
-	char first_skipped[256]; /* the first line that was not understood */
+/* Processor seconds a million events of the kernel, from the start of the recording to its end, and bytes an
+ * event of the trace; 0 without events. */
+double rec_cpu_per_million(const struct rec_result *result);
+double rec_bytes_per_event(const struct rec_result *result);
+
+/* What recorders left in tracefs that were killed outright; `refused` could not be removed. */
+struct rec_recovered {
+	uint32_t instances, events, refused;
 };
 
-/* Imports ftrace text (`trace`, `trace_pipe`, `trace-cmd report`) with the canonical events of DESIGN.
- * `input` "-" = stdin. Text in which nothing is understood is an error that quotes its first line. */
-enum zr_err rec_import(const char *input, const char *output, struct rec_import_result *out);
+/* Removes that, and nothing of recorders that live. */
+enum zr_err rec_recover(struct rec_recovered *out);
+
+/* The kind of a name, or ZR_USAGE with the list. */
+enum zr_err rec_source_parse(const char *name, enum rec_source_kind *out);
+
+/* What an import can be made of; name for --format */
+#define REC_IMPORT_FORMATS(X)                                                                      \
+	X(AUTO, "auto")	      /* told from the content */                                          \
+	X(TEXT, "text")	      /* ftrace, trace-cmd report, perf script, blkparse: line by line */  \
+	X(TRACE_DAT, "trace.dat")                                                                  \
+	X(PERF_DATA, "perf.data")                                                                  \
+	X(BLKTRACE, "blktrace")
+
+enum rec_import_format {
+#define X(id, name) REC_IMPORT_##id,
+	REC_IMPORT_FORMATS(X)
+#undef X
+	REC_IMPORT_FORMAT_COUNT,
+};
+
+/* Why something of the input is not in the trace: name for scripts, text for people */
+#define REC_SKIPS(X)                                                                               \
+	X(UNKNOWN, "not_understood", "lines or records that were not understood")                  \
+	X(OTHER_EVENT, "other_events", "events that are none of the canonical ones (see --map)")   \
+	X(LACKS_FIELD, "missing_field", "events that lack a field that is needed (see --map)")      \
+	X(NO_AREA, "outside_areas", "block requests outside every swap area (see --swap-area)")    \
+	X(OTHER_IO, "other_requests", "block requests that neither read, write nor discard")       \
+	X(OTHER_ACTION, "other_actions", "steps of a block request that a trace does not store")   \
+	X(NOT_SWAP, "not_block", "events that are not block requests, because of --as swap")
+
+enum rec_skip {
+#define X(id, name, text) REC_SKIP_##id,
+	REC_SKIPS(X)
+#undef X
+	REC_SKIP_COUNT,
+};
+
+struct rec_import_options {
+	const char *input; /* a path, or "-" for standard input */
+	const char *output;
+	enum rec_import_format format;
+	const char *const *maps; /* rules THEIRS=OURS[,FIELD=THEIRS]..., or files of them; see import_map.h */
+	uint32_t n_maps;
+	const char *const *areas; /* TYPE:START_SECTOR:SECTORS[:MAJOR,MINOR] */
+	uint32_t n_areas;
+	bool has_device_offset;	  /* area 0 begins at this sector and has no known end */
+	uint64_t device_offset_sectors;
+	bool as_swap;		  /* block requests are swap-outs and refaults; all else is skipped */
+	uint64_t mem_bytes;	  /* the environment that the input may not carry; 0 or NULL = unknown */
+	uint32_t page_size;	  /* 0 = 4096 */
+	const char *kernel;
+	/* Called now and then: `done` 0..1, negative if not known, and the events so far. False ends the
+	 * import with what it has. NULL = never. */
+	bool (*progress)(void *arg, double done, uint64_t events);
+	void *progress_arg;
+};
+
+struct rec_import_result {
+	uint64_t lines; /* or records */
+	uint64_t raw_events, events, lost;
+	uint64_t late; /* earlier than one before them: taken at that one's time */
+	uint64_t skipped, skips[REC_SKIP_COUNT];
+	char first_skipped[256]; /* the first that was skipped, as text */
+	char format[32];	 /* what the input was */
+	char note[256];		 /* what the reader wants the user to know; "" = nothing */
+	bool interrupted;
+};
+
+/* Makes a trace of somebody else's recording with the canonical events of DESIGN. An input in which nothing
+ * is understood is an error that quotes its first line, and leaves no file. */
+enum zr_err rec_import(const struct rec_import_options *options, struct rec_import_result *out);
+
+/* ---- doctor: what can be recorded here, and what would have to change ---- */
+
+enum { REC_DOCTOR_EVENTS = 48, REC_DOCTOR_CHECKS = 12 };
+
+struct rec_doctor_event {
+	const char *event, *function;	/* function NULL: there is none to take */
+	const char *form;		/* "fprobe", "kprobe return", "tracepoint" ... */
+	bool ok, vital;
+	const char *lost;		/* without it */
+	char why[256];			/* not ok: what is missing */
+};
+
+struct rec_doctor_check {
+	const char *name;
+	bool ok;
+	char found[320], advice[320];	/* advice "" = nothing to do */
+};
+
+struct rec_doctor {
+	char kernel[96];
+	struct rec_doctor_event events[REC_DOCTOR_EVENTS];
+	struct rec_doctor_check checks[REC_DOCTOR_CHECKS];
+	uint32_t n_events, n_checks;
+	bool probes_work; /* everything vital can be probed, as far as can be seen from here */
+	bool can_record;  /* ... and this process may do it */
+};
+
+/* Looks only; needs no rights, but sees more with them. NULL for a root means the usual place. */
+struct rec_doctor_roots {
+	const char *proc, *sys;
+};
+
+enum zr_err rec_doctor(const struct rec_doctor_roots *roots, struct rec_doctor *out);
+
+/* The probes' definitions for tracefs, trace-cmd and perf, with the canonical names in the group `zreel`, and
+ * how to use them. What is missing is told as a comment; ZR_UNSUPPORTED if it is vital. */
+enum zr_err rec_doctor_print_probes(const struct rec_doctor_roots *roots, FILE *out);
 
 #endif

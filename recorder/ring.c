@@ -2,8 +2,7 @@
 /*
  * From the kernel's ring buffers to raw records; see ring.h.
  *
- * Cost an event: a table look-up by its 16-bit type, a load for each of its fields, one copy of 56 bytes
- * into the queue and one out of it, and log2(CPUs) comparisons.
+ * Cost an event: a table look-up by its 16-bit type, a load for each of its fields, and the merge.
  */
 #include "recorder/ring.h"
 
@@ -20,6 +19,7 @@
 #include "db/base/bytes.h"
 #include "db/event.h"
 #include "recorder/files.h"
+#include "recorder/merge.h"
 
 /* ---------------------------------------------------------------------------------------- decoding */
 
@@ -118,6 +118,15 @@ static uint32_t present(const struct rule *rule)
 	return bits;
 }
 
+/* Would an event with these fields make a record? */
+static bool suffices(const struct rule *rule, const struct rec_layout *layout)
+{
+	const struct rec_fields fields = { .present = present(rule) };
+	struct rec_raw raw;
+
+	return rec_raw_fill(&raw, rule->type, &fields, layout);
+}
+
 static bool add_common(struct rec_decoder *decoder, struct rule *rule, struct tep_event *event)
 {
 	const struct tep_format_field *type = tep_find_common_field(event, "common_type");
@@ -140,7 +149,6 @@ enum zr_err rec_decoder_add(struct rec_decoder *decoder, const char *system, con
 {
 	struct tep_event *event = NULL;
 	struct rule rule = { .type = type };
-	uint32_t missing;
 
 	if (tep_parse_format(decoder->tep, &event, format, strlen(format), system) || !event)
 		return zr_fail(ZR_UNSUPPORTED, "reading the format of %s:%s: not understood",
@@ -149,11 +157,10 @@ enum zr_err rec_decoder_add(struct rec_decoder *decoder, const char *system, con
 		return zr_fail(ZR_UNSUPPORTED, "reading the format of %s:%s: its id is %d", system,
 			       rec_type_name(type), event->id);
 	add_fields(&rule, event, strcmp(system, "block") != 0);
-	missing = rec_type_needs(type) & ~present(&rule);
-	if (missing || !add_common(decoder, &rule, event))
+	if (!suffices(&rule, &decoder->layout) || !add_common(decoder, &rule, event))
 		return zr_fail(ZR_UNSUPPORTED,
-			       "reading the format of %s:%s: a field is missing (mask %#x)", system,
-			       rec_type_name(type), missing);
+			       "reading the format of %s:%s: a field is missing (there are %#x)",
+			       system, rec_type_name(type), present(&rule));
 	decoder->rules[decoder->n++] = rule;
 	decoder->rule_of[event->id] = (uint8_t)decoder->n;
 	return ZR_OK;
@@ -209,14 +216,11 @@ bool rec_decoder_event(const struct rec_decoder *decoder, const void *data, size
 	return true;
 }
 
-/* ------------------------------------------------------------------------------------------ queues */
+/* --------------------------------------------------------------------------------------- the buffers */
 
 struct cpu {
 	int fd;
 	uint32_t number;
-	struct rec_raw *queue;
-	uint32_t head, n, room; /* records [head, n) wait */
-	uint64_t last_ns;
 };
 
 struct rec_ring {
@@ -224,102 +228,38 @@ struct rec_ring {
 	struct kbuffer *kbuffer;
 	struct cpu *cpus;
 	uint32_t n_cpus;
-	uint32_t *heap; /* CPUs with waiting records, the earliest first */
-	uint32_t n_heap;
+	struct rec_merge *merge;
 	size_t page_bytes;
 	unsigned char *page;
 	struct rec_ring_stats stats;
 };
 
-static bool push(struct cpu *cpu, const struct rec_raw *raw)
-{
-	if (cpu->n == cpu->room) {
-		uint32_t room = cpu->room ? cpu->room * 2 : 1024;
-		struct rec_raw *queue = realloc(cpu->queue, room * sizeof(*queue));
-
-		if (!queue)
-			return false;
-		cpu->queue = queue;
-		cpu->room = room;
-	}
-	cpu->queue[cpu->n++] = *raw;
-	return true;
-}
-
-/* What waits moves to the front, so that the queue grows with what waits, not with what passed. */
-static void close_up(struct cpu *cpu)
-{
-	cpu->n -= cpu->head;
-	if (cpu->n && cpu->head)
-		memmove(cpu->queue, cpu->queue + cpu->head, cpu->n * sizeof(*cpu->queue));
-	cpu->head = 0;
-}
-
-static uint64_t head_ns(const struct rec_ring *ring, uint32_t at)
-{
-	const struct cpu *cpu = &ring->cpus[ring->heap[at]];
-
-	return cpu->queue[cpu->head].time_ns;
-}
-
-static void sift_down(struct rec_ring *ring, uint32_t at)
-{
-	for (;;) {
-		uint32_t child = 2 * at + 1, cpu = ring->heap[at];
-
-		if (child >= ring->n_heap)
-			return;
-		if (child + 1 < ring->n_heap && head_ns(ring, child + 1) < head_ns(ring, child))
-			child++;
-		if (head_ns(ring, at) <= head_ns(ring, child))
-			return;
-		ring->heap[at] = ring->heap[child];
-		ring->heap[child] = cpu;
-		at = child;
-	}
-}
-
-/* After a round of reading: all CPUs that have something. */
-static void rebuild(struct rec_ring *ring)
-{
-	ring->n_heap = 0;
-	for (uint32_t i = 0; i < ring->n_cpus; i++)
-		if (ring->cpus[i].head < ring->cpus[i].n)
-			ring->heap[ring->n_heap++] = i;
-	for (uint32_t i = ring->n_heap / 2; i-- > 0;)
-		sift_down(ring, i);
-}
-
 bool rec_ring_next(struct rec_ring *ring, uint64_t until_ns, struct rec_raw *raw)
 {
-	struct cpu *cpu;
+	return rec_merge_next(ring->merge, until_ns, raw);
+}
 
-	if (!ring->n_heap || head_ns(ring, 0) >= until_ns)
-		return false;
-	cpu = &ring->cpus[ring->heap[0]];
-	*raw = cpu->queue[cpu->head++];
-	if (cpu->head == cpu->n)
-		ring->heap[0] = ring->heap[--ring->n_heap];
-	sift_down(ring, 0);
-	return true;
+uint64_t rec_ring_reached(const struct rec_ring *ring, uint64_t until_ns)
+{
+	return rec_merge_reached(ring->merge, until_ns);
 }
 
 /* ------------------------------------------------------------------------------------- sub-buffers */
 
-static bool push_lost(struct rec_ring *ring, struct cpu *cpu, enum db_gap kind, uint32_t n)
+static bool push_lost(struct rec_ring *ring, uint32_t index, enum db_gap kind, uint32_t n)
 {
-	struct rec_raw raw = { .type = REC_LOST, .time_ns = cpu->last_ns, .len = n,
-			       .cpu = (uint16_t)cpu->number, .order = (uint8_t)kind };
+	struct rec_raw raw = { .type = REC_LOST, .len = n, .order = (uint8_t)kind,
+			       .cpu = (uint16_t)ring->cpus[index].number };
 
 	ring->stats.lost += n;
-	return push(cpu, &raw);
+	return rec_merge_push(ring->merge, index, &raw);
 }
 
 /* Nobody knows how many events it held: one at least. */
-static bool push_damaged(struct rec_ring *ring, struct cpu *cpu)
+static bool push_damaged(struct rec_ring *ring, uint32_t index)
 {
 	ring->stats.damaged++;
-	return push_lost(ring, cpu, DB_GAP_READER, 1);
+	return push_lost(ring, index, DB_GAP_READER, 1);
 }
 
 /* The kernel's own header says how many bytes follow it; the library takes that for granted. */
@@ -336,14 +276,7 @@ static bool page_is_sound(const unsigned char *page, size_t room)
 	return (committed & COMMIT_MASK) + bytes <= room;
 }
 
-/* Takes a time forward only: the merge takes each queue for sorted. */
-static void set_time(struct cpu *cpu, uint64_t time_ns)
-{
-	if (time_ns > cpu->last_ns)
-		cpu->last_ns = time_ns;
-}
-
-static bool take_event(struct rec_ring *ring, struct cpu *cpu, const void *data, size_t bytes)
+static bool take_event(struct rec_ring *ring, uint32_t index, const void *data, size_t bytes)
 {
 	struct rec_raw raw;
 
@@ -352,12 +285,11 @@ static bool take_event(struct rec_ring *ring, struct cpu *cpu, const void *data,
 		ring->stats.skipped++;
 		return true;
 	}
-	raw.time_ns = cpu->last_ns;
-	raw.cpu = (uint16_t)cpu->number;
-	return push(cpu, &raw);
+	raw.cpu = (uint16_t)ring->cpus[index].number;
+	return rec_merge_push(ring->merge, index, &raw);
 }
 
-static bool take_events(struct rec_ring *ring, struct cpu *cpu, const unsigned char *end)
+static bool take_events(struct rec_ring *ring, uint32_t index, const unsigned char *end)
 {
 	unsigned long long time_ns;
 	const unsigned char *data = kbuffer_read_event(ring->kbuffer, &time_ns);
@@ -365,30 +297,31 @@ static bool take_events(struct rec_ring *ring, struct cpu *cpu, const unsigned c
 	bool fits = true;
 
 	if (data)
-		set_time(cpu, time_ns);
+		rec_merge_time(ring->merge, index, time_ns);
 	if (missed) /* negative: the kernel had no room to say how many */
-		fits = push_lost(ring, cpu, DB_GAP_RING, missed > 0 ? (uint32_t)missed : 1);
+		fits = push_lost(ring, index, DB_GAP_RING, missed > 0 ? (uint32_t)missed : 1);
 	for (; data && fits; data = kbuffer_next_event(ring->kbuffer, &time_ns)) {
 		int bytes = kbuffer_event_size(ring->kbuffer);
 
 		if (bytes < 0 || data > end || bytes > end - data)
-			return push_damaged(ring, cpu);
-		set_time(cpu, time_ns);
-		fits = take_event(ring, cpu, data, (size_t)bytes);
+			return push_damaged(ring, index);
+		rec_merge_time(ring->merge, index, time_ns);
+		fits = take_event(ring, index, data, (size_t)bytes);
 	}
 	return fits;
 }
 
 enum zr_err rec_ring_page(struct rec_ring *ring, uint32_t cpu_index, void *page, size_t room)
 {
-	struct cpu *cpu = &ring->cpus[cpu_index];
 	bool fits;
 
 	if (page_is_sound(page, room) && kbuffer_load_subbuffer(ring->kbuffer, page) == 0)
-		fits = take_events(ring, cpu, (const unsigned char *)page + room);
+		fits = take_events(ring, cpu_index, (const unsigned char *)page + room);
 	else
-		fits = push_damaged(ring, cpu);
-	return fits ? ZR_OK : zr_fail(ZR_NOMEM, "no memory for the events of CPU %u", cpu->number);
+		fits = push_damaged(ring, cpu_index);
+	return fits ? ZR_OK
+		    : zr_fail(ZR_NOMEM, "no memory for the events of CPU %u",
+			      ring->cpus[cpu_index].number);
 }
 
 /* -------------------------------------------------------------------------------------------- files */
@@ -398,10 +331,15 @@ static enum zr_err drain_cpu(struct rec_ring *ring, uint32_t index, uint64_t mar
 {
 	struct cpu *cpu = &ring->cpus[index];
 
-	close_up(cpu);
-	while (cpu->fd >= 0 && cpu->last_ns <= mark_ns) {
-		ssize_t got = read(cpu->fd, ring->page, ring->page_bytes);
+	while (cpu->fd >= 0 && rec_merge_time(ring->merge, index, 0) <= mark_ns) {
+		ssize_t got;
 		enum zr_err err;
+
+		if (rec_merge_full(ring->merge, index)) {
+			rec_merge_behind(ring->merge, index);
+			return ZR_OK;
+		}
+		got = read(cpu->fd, ring->page, ring->page_bytes);
 
 		if (got < 0 && errno == EINTR)
 			continue;
@@ -423,10 +361,11 @@ enum zr_err rec_ring_drain(struct rec_ring *ring, uint64_t mark_ns, uint64_t *by
 	enum zr_err err = ZR_OK;
 
 	*bytes = 0;
+	rec_merge_begin(ring->merge);
 	for (uint32_t i = 0; !err && i < ring->n_cpus; i++)
 		err = drain_cpu(ring, i, mark_ns, bytes);
 	ring->stats.bytes += *bytes;
-	rebuild(ring);
+	rec_merge_end(ring->merge);
 	return err;
 }
 
@@ -440,9 +379,14 @@ uint32_t rec_ring_cpus(const struct rec_ring *ring)
 	return ring->n_cpus;
 }
 
+uint32_t rec_ring_cpu(const struct rec_ring *ring, uint32_t index)
+{
+	return ring->cpus[index].number;
+}
+
 /* -------------------------------------------------------------------------------------------- life */
 
-enum zr_err rec_ring_new(const struct rec_decoder *decoder, uint32_t cpus, size_t page_bytes,
+enum zr_err rec_ring_new(const struct rec_decoder *decoder, const struct rec_ring_size *size,
 			 struct rec_ring **out)
 {
 	struct rec_ring *ring = calloc(1, sizeof(*ring));
@@ -450,17 +394,17 @@ enum zr_err rec_ring_new(const struct rec_decoder *decoder, uint32_t cpus, size_
 	if (!ring)
 		return zr_fail(ZR_NOMEM, "no memory for the trace buffers");
 	ring->decoder = decoder;
-	ring->page_bytes = page_bytes;
+	ring->page_bytes = size->page_bytes;
 	ring->kbuffer = kbuffer_alloc(KBUFFER_LSIZE_8, KBUFFER_ENDIAN_LITTLE);
-	ring->cpus = calloc(cpus, sizeof(*ring->cpus));
-	ring->heap = calloc(cpus, sizeof(*ring->heap));
-	ring->page = calloc(1, page_bytes + REC_RING_SPARE);
-	if (!ring->kbuffer || !ring->cpus || !ring->heap || !ring->page) {
+	ring->cpus = calloc(size->cpus, sizeof(*ring->cpus));
+	ring->merge = rec_merge_new(size->cpus, size->most_waiting);
+	ring->page = calloc(1, size->page_bytes + REC_RING_SPARE);
+	if (!ring->kbuffer || !ring->cpus || !ring->merge || !ring->page) {
 		rec_ring_close(ring);
 		return zr_fail(ZR_NOMEM, "no memory for the trace buffers");
 	}
-	ring->n_cpus = cpus;
-	for (uint32_t i = 0; i < cpus; i++)
+	ring->n_cpus = size->cpus;
+	for (uint32_t i = 0; i < size->cpus; i++)
 		ring->cpus[i] = (struct cpu){ .fd = -1, .number = i };
 	*out = ring;
 	return ZR_OK;
@@ -470,13 +414,11 @@ void rec_ring_close(struct rec_ring *ring)
 {
 	if (!ring)
 		return;
-	for (uint32_t i = 0; i < ring->n_cpus; i++) {
+	for (uint32_t i = 0; i < ring->n_cpus; i++)
 		if (ring->cpus[i].fd >= 0)
 			close(ring->cpus[i].fd);
-		free(ring->cpus[i].queue);
-	}
 	free(ring->cpus);
-	free(ring->heap);
+	rec_merge_free(ring->merge);
 	free(ring->page);
 	kbuffer_free(ring->kbuffer);
 	free(ring);
@@ -521,17 +463,19 @@ static size_t subbuffer_bytes(const char *instance_dir)
 }
 
 enum zr_err rec_ring_open(const char *instance_dir, const struct rec_decoder *decoder,
-			  struct rec_ring **out)
+			  uint64_t queue_bytes, struct rec_ring **out)
 {
 	uint32_t numbers[4096];
 	uint32_t n = list_cpus(instance_dir, numbers, 4096);
+	struct rec_ring_size size = { .cpus = n, .page_bytes = subbuffer_bytes(instance_dir) };
 	struct rec_ring *ring;
 	enum zr_err err;
 
 	if (!n)
 		return zr_fail(ZR_UNSUPPORTED, "reading trace buffers: no %s/per_cpu/cpuN",
 			       instance_dir);
-	err = rec_ring_new(decoder, n, subbuffer_bytes(instance_dir), &ring);
+	size.most_waiting = rec_merge_share(queue_bytes, n);
+	err = rec_ring_new(decoder, &size, &ring);
 	if (err)
 		return err;
 	for (uint32_t i = 0; !err && i < n; i++)

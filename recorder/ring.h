@@ -48,9 +48,9 @@ struct rec_ring_stats {
 };
 
 /* Opens the CPUs' buffers of the instance at `instance_dir` for reading without waiting. The decoder must
- * outlive the ring. */
+ * outlive the ring. At most `queue_bytes` of records wait here for their turn; 0 = no bound. */
 enum zr_err rec_ring_open(const char *instance_dir, const struct rec_decoder *decoder,
-			  struct rec_ring **out);
+			  uint64_t queue_bytes, struct rec_ring **out);
 void rec_ring_close(struct rec_ring *ring);
 
 /* Reads what there is up to `mark_ns`; *bytes is how much that was. */
@@ -59,8 +59,14 @@ enum zr_err rec_ring_drain(struct rec_ring *ring, uint64_t mark_ns, uint64_t *by
 /* The earliest record older than `until_ns`, taken out; false if there is none. */
 bool rec_ring_next(struct rec_ring *ring, uint64_t until_ns, struct rec_raw *raw);
 
+/* Up to which time, at most `until_ns`, all records have come out. */
+uint64_t rec_ring_reached(const struct rec_ring *ring, uint64_t until_ns);
+
 struct rec_ring_stats rec_ring_stats(const struct rec_ring *ring);
 uint32_t rec_ring_cpus(const struct rec_ring *ring);
+
+/* The number of the n-th CPU: they may have holes. */
+uint32_t rec_ring_cpu(const struct rec_ring *ring, uint32_t index);
 
 /* One sub-buffer of a CPU, as read from the kernel: its records go to the CPU's queue. Used by drain; open
  * here for tests. It has `room` bytes, and REC_RING_SPARE more behind it that may be read: the library looks
@@ -70,7 +76,12 @@ enum { REC_RING_SPARE = 64 };
 enum zr_err rec_ring_page(struct rec_ring *ring, uint32_t cpu_index, void *page, size_t room);
 
 /* A ring without files, fed by rec_ring_page(), whose records come out after the next drain; for tests. */
-enum zr_err rec_ring_new(const struct rec_decoder *decoder, uint32_t cpus, size_t page_bytes,
+struct rec_ring_size {
+	uint32_t cpus, most_waiting; /* records a CPU; 0 = no bound */
+	size_t page_bytes;
+};
+
+enum zr_err rec_ring_new(const struct rec_decoder *decoder, const struct rec_ring_size *size,
 			 struct rec_ring **out);
 
 #endif

@@ -43,7 +43,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 	if (rec_decoder_new(&layout, &decoder))
 		return 0;
 	if (rec_decoder_add(decoder, "zreel_1", format, REC_FREE) ||
-	    rec_ring_new(decoder, 2, PAGE_BYTES, &ring))
+	    rec_ring_new(decoder, &(struct rec_ring_size){ .cpus = 2, .page_bytes = PAGE_BYTES }, &ring))
 		assert(!"the format is good");
 	give_page(ring, data, bytes);
 	if (bytes > PAGE_BYTES)

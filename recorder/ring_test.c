@@ -230,7 +230,10 @@ static struct rig open_rig(uint32_t cpus)
 
 	write_format(format, sizeof(format), "", 4, 16);
 	rig.decoder = decoder_of(format);
-	assert_int_equal(rec_ring_new(rig.decoder, cpus, PAGE_BYTES, &rig.ring), ZR_OK);
+	assert_int_equal(rec_ring_new(rig.decoder,
+				      &(struct rec_ring_size){ .cpus = cpus, .page_bytes = PAGE_BYTES },
+				      &rig.ring),
+			 ZR_OK);
 	return rig;
 }
 

@@ -42,9 +42,9 @@ static const char *hex_number(const char *at, uint64_t *out)
 	int digits = 0;
 
 	for (; isxdigit((unsigned char)*at); at++, digits++)
-		value = value << 4 | (uint64_t)(isdigit((unsigned char)*at)
-						       ? *at - '0'
-						       : (*at | 0x20) - 'a' + 10);
+		value = value << 4 |
+			(uint64_t)(isdigit((unsigned char)*at) ? *at - '0'
+							       : (*at | 0x20) - 'a' + 10);
 	if (!digits || digits > 16)
 		return NULL;
 	*out = value;
@@ -89,7 +89,8 @@ static const char *time_stamp(const char *at, uint64_t *time_ns)
 	return at + 1;
 }
 
-/* The pid before the CPU column, which begins at `bracket`: "-233 " or " 233 ", perhaps with "( 233)" or
+/* The pid before the CPU column, which begins at `bracket`: "-233 " or " 233 ", perhaps with "(
+ * 233)" or
  * "(-----)" of the tgid between, or "233/233" as perf prints it. */
 static bool pid_before(const char *line, const char *bracket, uint32_t *tid)
 {
@@ -151,8 +152,8 @@ static const char *columns(const char *line, struct rec_raw *raw)
 	return NULL;
 }
 
-/* "event:" or "system:event:"; its bare name. */
-static const char *event_name(const char *at, const char **name, uint32_t *bytes)
+/* "event:" or "system:event:". */
+static const char *event_name(const char *at, struct rec_name *system, struct rec_name *event)
 {
 	const char *start = skip_spaces(at), *end = skip_word(start), *colon;
 
@@ -161,13 +162,13 @@ static const char *event_name(const char *at, const char **name, uint32_t *bytes
 	end--;
 	for (colon = end; colon > start && colon[-1] != ':';)
 		colon--;
-	*name = colon;
-	*bytes = (uint32_t)(end - colon);
+	*event = (struct rec_name){ colon, (uint32_t)(end - colon) };
+	*system = (struct rec_name){ start, colon > start ? (uint32_t)(colon - start - 1) : 0 };
 	return end + 1;
 }
 
 /* All "name=value" words whose names are known. */
-static void named_fields(const char *at, struct rec_fields *fields)
+static void named_fields(const char *at, const struct rec_map_rule *rule, struct rec_fields *fields)
 {
 	for (at = skip_spaces(at); *at; at = skip_spaces(skip_word(at))) {
 		const char *equals = at, *end = skip_word(at);
@@ -177,7 +178,7 @@ static void named_fields(const char *at, struct rec_fields *fields)
 			equals++;
 		if (equals == end)
 			continue;
-		field = rec_field_of(at, (uint32_t)(equals - at));
+		field = rec_map_field(rule, (struct rec_name){ at, (uint32_t)(equals - at) });
 		if (field >= 0 && any_number(equals + 1, &fields->value[field]) == end)
 			fields->present |= 1u << field;
 	}
@@ -189,8 +190,8 @@ static void set(struct rec_fields *fields, enum rec_field field, uint64_t value)
 	fields->value[field] = value;
 }
 
-/* The kernel's own print of block events: "259,0 WS 4096 () 123456 + 8 ..." : the request's place is the
- * only "number + number" of the line. */
+/* The kernel's own print of block events: "259,0 WS 4096 () 123456 + 8 ..." : the request's place
+ * is the only "number + number" of the line. */
 static void block_fields(const char *at, struct rec_fields *fields)
 {
 	uint64_t major, minor, sector, sectors;
@@ -215,27 +216,29 @@ static void block_fields(const char *at, struct rec_fields *fields)
 	}
 }
 
-static enum rec_line event_line(const char *at, const struct rec_layout *layout,
+static enum rec_line event_line(const char *at, const struct rec_dialect *dialect,
 				struct rec_raw *raw)
 {
 	struct rec_fields fields = { 0 };
+	const struct rec_map_rule *rule;
+	struct rec_name system, event;
 	struct rec_raw found;
-	const char *name;
-	uint32_t bytes;
 	int type;
 
-	at = event_name(at, &name, &bytes);
+	at = event_name(at, &system, &event);
 	if (!at)
 		return REC_LINE_UNKNOWN;
-	type = rec_type_of(name, bytes);
+	type = rec_map_type(&dialect->map, system, event, &rule);
 	if (type < 0)
 		return REC_LINE_OTHER;
 	if (type >= REC_RQ_ISSUE && type <= REC_FRONTMERGE)
 		block_fields(at, &fields);
 	else
-		named_fields(at, &fields);
-	if (!rec_raw_fill(&found, (enum rec_type)type, &fields, layout))
-		return REC_LINE_UNKNOWN;
+		named_fields(at, rule, &fields);
+	if (!rec_raw_fill(&found, (enum rec_type)type, &fields, &dialect->layout))
+		return REC_LINE_LACKS;
+	if (!rec_map_counts(rule, event, &found))
+		return REC_LINE_COMMENT;
 	found.time_ns = raw->time_ns;
 	found.tid = raw->tid;
 	found.cpu = raw->cpu;
@@ -260,13 +263,15 @@ static bool lost_line(const char *line, struct rec_raw *raw)
 	return true;
 }
 
-/* Headers: of ftrace "# ...", of its pipes "##### CPU 1 buffer started ####", of trace-cmd "cpus=8". */
+/* Headers: of ftrace "# ...", of its pipes "##### CPU 1 buffer started ####", of trace-cmd
+ * "cpus=8". */
 static bool comment(const char *line)
 {
 	return !*line || *line == '#' || strncmp(line, "cpus=", 5) == 0;
 }
 
-enum rec_line rec_text_parse(const char *line, const struct rec_layout *layout, struct rec_raw *raw)
+enum rec_line rec_text_parse(const char *line, const struct rec_dialect *dialect,
+			     struct rec_raw *raw)
 {
 	const char *at;
 
@@ -277,5 +282,5 @@ enum rec_line rec_text_parse(const char *line, const struct rec_layout *layout, 
 		return REC_LINE_EVENT;
 	*raw = (struct rec_raw){ 0 };
 	at = columns(line, raw);
-	return at ? event_line(at, layout, raw) : REC_LINE_UNKNOWN;
+	return at ? event_line(at, dialect, raw) : REC_LINE_UNKNOWN;
 }

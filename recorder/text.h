@@ -13,16 +13,25 @@
 
 #include <stdint.h>
 
+#include "recorder/import_map.h"
 #include "recorder/raw.h"
 
 enum rec_line {
 	REC_LINE_EVENT,   /* one of ours: *raw is filled */
 	REC_LINE_OTHER,	  /* an event, but not one of ours */
+	REC_LINE_LACKS,	  /* one of ours without a field that is needed */
 	REC_LINE_COMMENT, /* a header, an empty line */
 	REC_LINE_UNKNOWN,
 };
 
+/* What a source's names and words mean. */
+struct rec_dialect {
+	struct rec_layout layout;
+	struct rec_map map;
+};
+
 /* `line` has no newline and is terminated. Time, tid and cpu are filled too; a LOST line has time 0. */
-enum rec_line rec_text_parse(const char *line, const struct rec_layout *layout, struct rec_raw *raw);
+enum rec_line rec_text_parse(const char *line, const struct rec_dialect *dialect,
+			     struct rec_raw *raw);
 
 #endif

@@ -69,7 +69,7 @@ static void remove_files(const char *path)
 enum zr_err rec_trace_close(struct rec_trace *trace, enum zr_err err)
 {
 	char *path = trace->db ? strdup(db_path(trace->db)) : NULL;
-	bool empty = trace->writer && !db_writer_stats(trace->writer).events;
+	bool empty = !trace->writer || !db_writer_stats(trace->writer).events;
 	enum zr_err close_err = db_writer_free(trace->writer);
 
 	if (!err)

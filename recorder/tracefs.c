@@ -38,8 +38,16 @@ static bool is_dead(const char *name)
 	return !*end && pid > 0 && pid != getpid() && kill((pid_t)pid, 0) < 0 && errno == ESRCH;
 }
 
+static void count_removal(struct rec_leftovers *left, uint32_t *removed, bool done)
+{
+	if (done)
+		++*removed;
+	else
+		left->refused++;
+}
+
 /* Removes the dynamic events of a group. An event that somebody uses stays; the kernel sees to that. */
-static void remove_group(const char *dir, const char *group)
+static void remove_group(const char *dir, const char *group, struct rec_leftovers *left)
 {
 	char path[PATH_BYTES], *text, *at, *line;
 	size_t n = strlen(group);
@@ -52,13 +60,13 @@ static void remove_group(const char *dir, const char *group)
 		if (!name || strncmp(++name, group, n) != 0 || name[n] != '/')
 			continue;
 		snprintf(command, sizeof(command), "-:%.*s", (int)strcspn(name, " "), name);
-		(void)rec_file_append(path, command);
+		count_removal(left, &left->events, rec_file_append(path, command) == 0);
 	}
 	free(text);
 }
 
 /* Groups of dynamic events whose recorder is dead, also those whose instance is gone already. */
-static void remove_dead_groups(const char *dir)
+static void remove_dead_groups(const char *dir, struct rec_leftovers *left)
 {
 	char *text = rec_file_readf("%s/dynamic_events", dir), *at = text, *line;
 
@@ -69,28 +77,29 @@ static void remove_dead_groups(const char *dir)
 			continue;
 		*slash = '\0';
 		if (is_dead(group + 1))
-			remove_group(dir, group + 1);
+			remove_group(dir, group + 1, left);
 	}
 	free(text);
 }
 
-static void remove_dead(const char *dir)
+void rec_tracefs_recover(const char *dir, struct rec_leftovers *out)
 {
 	char path[PATH_BYTES];
 	const struct dirent *entry;
 	DIR *instances;
 
+	*out = (struct rec_leftovers){ 0 };
 	snprintf(path, sizeof(path), "%s/instances", dir);
 	instances = opendir(path);
 	while (instances && (entry = readdir(instances))) {
 		if (!is_dead(entry->d_name))
 			continue;
 		snprintf(path, sizeof(path), "%s/instances/%s", dir, entry->d_name);
-		(void)rmdir(path);
+		count_removal(out, &out->instances, rmdir(path) == 0);
 	}
 	if (instances)
 		closedir(instances);
-	remove_dead_groups(dir);
+	remove_dead_groups(dir, out);
 }
 
 /* -------------------------------------------------------------------------------------------- life */
@@ -102,39 +111,41 @@ static enum zr_err put(struct rec_tracefs *tracefs, const char *file, const char
 	return zr_fail_errno(errno, "writing \"%s\" to %s/%s", text, tracefs->instance_dir, file);
 }
 
-static enum zr_err make_instance(struct rec_tracefs *tracefs, uint64_t ring_bytes)
+static enum zr_err make_instance(struct rec_tracefs *tracefs, const struct rec_tracefs_setup *setup)
 {
 	char kib[32];
 	enum zr_err err;
 
 	if (mkdir(tracefs->instance_dir, 0700) < 0)
-		return zr_fail_errno(errno, "making the trace instance %s (are you root?)",
+		return zr_fail_errno(errno, "making the trace instance %s (it takes root, or CAP_DAC_OVERRIDE)",
 				     tracefs->instance_dir);
 	tracefs->instance = tracefs_instance_alloc(tracefs->dir, tracefs->name);
 	if (!tracefs->instance)
 		return zr_fail(ZR_NOMEM, "no memory for the trace instance");
-	snprintf(kib, sizeof(kib), "%llu", (unsigned long long)((ring_bytes + 1023) / 1024));
+	snprintf(kib, sizeof(kib), "%llu", (unsigned long long)((setup->ring_bytes + 1023) / 1024));
 	err = put(tracefs, "tracing_on", "0");
 	if (!err)
-		err = put(tracefs, "trace_clock", "mono");
+		err = put(tracefs, "trace_clock", setup->clock);
 	if (!err)
 		err = put(tracefs, "buffer_size_kb", kib);
 	return err;
 }
 
-enum zr_err rec_tracefs_open(const char *dir, uint64_t ring_bytes, struct rec_tracefs **out)
+enum zr_err rec_tracefs_open(const struct rec_tracefs_setup *setup, struct rec_tracefs **out)
 {
 	struct rec_tracefs *tracefs = calloc(1, sizeof(*tracefs));
-	enum zr_err err;
+	struct rec_leftovers left;
+	enum zr_err err = ZR_OK;
 
 	if (!tracefs)
 		return zr_fail(ZR_NOMEM, "no memory for the trace instance");
-	snprintf(tracefs->dir, sizeof(tracefs->dir), "%s", dir);
+	snprintf(tracefs->dir, sizeof(tracefs->dir), "%s", setup->dir);
 	snprintf(tracefs->name, sizeof(tracefs->name), NAME_PREFIX "%d", (int)getpid());
 	snprintf(tracefs->instance_dir, sizeof(tracefs->instance_dir), "%s/instances/%s",
 		 tracefs->dir, tracefs->name);
-	remove_dead(dir);
-	err = make_instance(tracefs, ring_bytes);
+	rec_tracefs_recover(setup->dir, &left);
+	if (setup->ring_bytes)
+		err = make_instance(tracefs, setup);
 	if (err) {
 		rec_tracefs_close(tracefs);
 		return err;
@@ -145,6 +156,8 @@ enum zr_err rec_tracefs_open(const char *dir, uint64_t ring_bytes, struct rec_tr
 
 void rec_tracefs_close(struct rec_tracefs *tracefs)
 {
+	struct rec_leftovers left = { 0 };
+
 	if (!tracefs)
 		return;
 	if (tracefs->instance) {
@@ -154,7 +167,7 @@ void rec_tracefs_close(struct rec_tracefs *tracefs)
 	}
 	/* The instance first: it uses the events. */
 	(void)rmdir(tracefs->instance_dir);
-	remove_group(tracefs->dir, tracefs->name);
+	remove_group(tracefs->dir, tracefs->name, &left);
 	free(tracefs);
 }
 
@@ -206,7 +219,7 @@ static void last_error(const struct rec_tracefs *tracefs, char *text, size_t byt
 	free(log);
 }
 
-enum zr_err rec_tracefs_add_probe(struct rec_tracefs *tracefs, const struct rec_probe *probe)
+enum zr_err rec_tracefs_define(struct rec_tracefs *tracefs, const struct rec_probe *probe)
 {
 	char path[PATH_BYTES], text[DEFINITION_BYTES], why[160];
 	int err, kprobe_err;
@@ -226,7 +239,15 @@ enum zr_err rec_tracefs_add_probe(struct rec_tracefs *tracefs, const struct rec_
 					     strerror(kprobe_err));
 		tracefs->uses_kprobes = true;
 	}
-	return rec_tracefs_add_event(tracefs, tracefs->name, probe->event, probe->filter);
+	return ZR_OK;
+}
+
+enum zr_err rec_tracefs_add_probe(struct rec_tracefs *tracefs, const struct rec_probe *probe)
+{
+	enum zr_err err = rec_tracefs_define(tracefs, probe);
+
+	return err ? err
+		   : rec_tracefs_add_event(tracefs, tracefs->name, probe->event, probe->filter);
 }
 
 enum zr_err rec_tracefs_add_event(struct rec_tracefs *tracefs, const char *system,

@@ -4,7 +4,8 @@
  * zreel_PID, so that recorders do not disturb each other or anybody else's tracing.
  *
  * Everything is undone by rec_tracefs_close(). What a recorder left that was killed outright is removed by
- * the next one: rec_tracefs_open() looks for names whose process is dead.
+ * the next one, or by rec_tracefs_recover(): both look for names whose process is dead. What is still in
+ * use, whatever its name says, the kernel does not let go.
  */
 #ifndef RECORDER_TRACEFS_H
 #define RECORDER_TRACEFS_H
@@ -16,13 +17,30 @@
 
 struct rec_tracefs;
 
-/* `dir` is where tracefs is mounted. Makes the instance, with tracing off and the clock "mono". */
-enum zr_err rec_tracefs_open(const char *dir, uint64_t ring_bytes, struct rec_tracefs **out);
+struct rec_tracefs_setup {
+	const char *dir;     /* where tracefs is mounted */
+	const char *clock;
+	uint64_t ring_bytes; /* a CPU; 0: no instance is made, there are only dynamic events */
+};
+
+/* Makes the instance, with tracing off. */
+enum zr_err rec_tracefs_open(const struct rec_tracefs_setup *setup, struct rec_tracefs **out);
+
+/* Removes the instances and dynamic events of recorders that are dead; how many there were, and how many
+ * of them could not be removed. Those of living ones stay. */
+struct rec_leftovers {
+	uint32_t instances, events, refused;
+};
+
+void rec_tracefs_recover(const char *dir, struct rec_leftovers *out);
 
 /* Undoes everything; NULL is fine. */
 void rec_tracefs_close(struct rec_tracefs *tracefs);
 
-/* Defines and enables a probe: an fprobe, or a kprobe where the kernel has no fprobes. */
+/* Defines a probe: an fprobe, or a kprobe where the kernel has no fprobes. */
+enum zr_err rec_tracefs_define(struct rec_tracefs *tracefs, const struct rec_probe *probe);
+
+/* Defines and enables it. */
 enum zr_err rec_tracefs_add_probe(struct rec_tracefs *tracefs, const struct rec_probe *probe);
 
 /* Enables one of the kernel's own events. */

@@ -25,7 +25,8 @@ claim()
 	fi
 }
 
-cp traces/touch.zr "$work/"
+# Eight seconds of the shipped recording, in which the pool is full: three policies on two drives take a minute.
+"$build/zreel" cut traces/touch.zr -o "$work/touch.zr" --from 20s --to 28s
 cat >"$work/job" <<'J'
 set -e
 truncate -s 1100M /tmp/loop.img
@@ -60,6 +61,16 @@ figure()
 	sqlite3 :memory: "SELECT json_extract(readfile('$work/$1.json'), '\$.runs[$2].metrics.$3.figure')"
 }
 
+# Exactly, but for a plug on the loop device: it has few tags, so while it is busy what the plug hands down meets in the
+# software queue and merges there, which no plan of the plug alone can know. 3% for that.
+agree()
+{
+	local allowed=0 difference=$(($2 > $3 ? $2 - $3 : $3 - $2))
+
+	[[ $1 != loop0/plugged ]] || allowed=$(($3 * 3 / 100))
+	[[ $3 -gt 0 && $difference -le $allowed ]]
+}
+
 for device in nvme0n1 loop0; do
 	[[ -s $work/$device.json ]] || continue
 	for run in 0 1 2; do
@@ -67,7 +78,7 @@ for device in nvme0n1 loop0; do
 		measured=$(metric $device $run write_requests) planned=$(metric $device $run write_requests_planned)
 		echo "  $device $policy: $measured requests measured, $planned planned"
 		claim "${policy}_on_${device}_is_measured" test "$(figure $device $run write_requests)" = measured
-		claim "${policy}_on_${device}_makes_the_planned_requests" test "${measured%.*}" -eq "${planned%.*}"
+		claim "${policy}_on_${device}_makes_the_planned_requests" agree "$device/$policy" "${measured%.*}" "${planned%.*}"
 	done
 	claim "batching_on_${device}_lengthens_requests" test "$(sqlite3 :memory: \
 		"SELECT $(metric $device 1 pages_per_write_request) > $(metric $device 0 pages_per_write_request)")" = 1

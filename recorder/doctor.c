@@ -1,0 +1,411 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What can be recorded on this host, and what would have to change for more.
+ *
+ * Only looks: at the kernel's symbols and types, at what is mounted, at settings. So it works without any
+ * rights, and what it cannot see then it says. The events are chosen by the recorder's own table, so
+ * that what is shown here is what a recording does.
+ */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "recorder/btf.h"
+#include "recorder/environ.h"
+#include "recorder/files.h"
+#include "recorder/probes.h"
+#include "recorder/recorder.h"
+
+struct look {
+	struct rec_paths paths;
+	struct rec_btf *btf; /* NULL: no_btf says why */
+	char no_btf[256], no_symbols[256];
+	struct rec_probes probes;
+	struct rec_doctor *out;
+};
+
+static const char *const block_events[] = { "block_rq_issue", "block_rq_complete", "block_rq_merge",
+					    "block_bio_backmerge", "block_bio_frontmerge" };
+
+enum { N_BLOCK_EVENTS = sizeof(block_events) / sizeof(*block_events) };
+
+/* --------------------------------------------------------------------------------------------- looking */
+
+static void keep_error(char *text, size_t bytes)
+{
+	snprintf(text, bytes, "%s", zr_error_text());
+	zr_error_clear();
+}
+
+static enum zr_err look_around(const struct rec_doctor_roots *roots, bool plain, struct look *look)
+{
+	char path[512];
+	enum zr_err err;
+
+	if (roots->proc)
+		snprintf(look->paths.proc, sizeof(look->paths.proc), "%s", roots->proc);
+	if (roots->sys)
+		snprintf(look->paths.sys, sizeof(look->paths.sys), "%s", roots->sys);
+	snprintf(path, sizeof(path), "%s/mounts", roots->proc ? roots->proc : "/proc");
+	err = rec_paths_find(path, &look->paths);
+	if (err)
+		return err;
+	snprintf(path, sizeof(path), "%s/kernel/btf/vmlinux", look->paths.sys);
+	if (rec_btf_open(path, &look->btf))
+		keep_error(look->no_btf, sizeof(look->no_btf));
+	snprintf(path, sizeof(path), "%s/kallsyms", look->paths.proc);
+	if (rec_probes_survey(path, look->btf, plain, &look->probes))
+		keep_error(look->no_symbols, sizeof(look->no_symbols));
+	return ZR_OK;
+}
+
+static const char *form_of(const struct rec_probes *probes, bool at_return)
+{
+	if (probes->has_fprobes)
+		return at_return ? "fprobe return" : "fprobe";
+	return at_return ? "kprobe return" : "kprobe";
+}
+
+static bool has_dynamic_events(const struct rec_probes *probes)
+{
+	return probes->has_fprobes || probes->has_kprobes;
+}
+
+/* ---------------------------------------------------------------------------------------------- events */
+
+static struct rec_doctor_event *new_event(struct rec_doctor *out, const char *event)
+{
+	struct rec_doctor_event *fresh = &out->events[out->n_events++];
+
+	*fresh = (struct rec_doctor_event){ .event = event, .lost = "" };
+	return fresh;
+}
+
+static void add_probe(struct look *look, const struct rec_probe *probe)
+{
+	struct rec_doctor_event *event = new_event(look->out, probe->event);
+
+	event->function = probe->function;
+	event->form = form_of(&look->probes, probe->at_return);
+	event->ok = has_dynamic_events(&look->probes);
+	event->vital = probe->vital;
+	event->lost = probe->lost;
+	if (!event->ok)
+		snprintf(event->why, sizeof(event->why), "this kernel has no dynamic events");
+}
+
+static void add_gap(struct look *look, const struct rec_probe_gap *gap)
+{
+	struct rec_doctor_event *event = new_event(look->out, gap->event);
+
+	event->form = "none";
+	event->vital = gap->vital;
+	event->lost = gap->lost;
+	snprintf(event->why, sizeof(event->why), "%s", gap->why);
+}
+
+/* The kernel's own events: whether they are there can be seen only where tracefs can be read. */
+static void add_block_event(struct look *look, const char *name)
+{
+	struct rec_doctor_event *event = new_event(look->out, name);
+	char path[512];
+
+	event->form = "tracepoint";
+	event->lost = "requests of the swap device are not recorded (IO)";
+	snprintf(path, sizeof(path), "%s/events", look->paths.tracefs);
+	event->ok = true;
+	if (!look->paths.tracefs[0] || access(path, X_OK) < 0)
+		return;
+	snprintf(path, sizeof(path), "%s/events/block/%s", look->paths.tracefs, name);
+	event->ok = access(path, F_OK) == 0;
+	if (!event->ok)
+		snprintf(event->why, sizeof(event->why), "no %.240s", path);
+}
+
+static void add_events(struct look *look)
+{
+	struct rec_doctor *out = look->out;
+
+	out->probes_work = !look->no_symbols[0] && has_dynamic_events(&look->probes);
+	for (uint32_t i = 0; i < look->probes.n; i++)
+		add_probe(look, &look->probes.probe[i]);
+	for (uint32_t i = 0; i < look->probes.n_gaps; i++) {
+		add_gap(look, &look->probes.gaps[i]);
+		out->probes_work = out->probes_work && !look->probes.gaps[i].vital;
+	}
+	for (uint32_t i = 0; i < N_BLOCK_EVENTS; i++)
+		add_block_event(look, block_events[i]);
+}
+
+static_assert(REC_PROBES_MAX + N_BLOCK_EVENTS <= REC_DOCTOR_EVENTS, "all events have room");
+
+/* ---------------------------------------------------------------------------------------------- checks */
+
+static struct rec_doctor_check *add_check(struct look *look, const char *name, bool ok)
+{
+	struct rec_doctor_check *check = &look->out->checks[look->out->n_checks++];
+
+	*check = (struct rec_doctor_check){ .name = name, .ok = ok };
+	return check;
+}
+
+__attribute__((format(printf, 2, 3))) static void found(struct rec_doctor_check *check,
+							const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(check->found, sizeof(check->found), fmt, ap);
+	va_end(ap);
+}
+
+__attribute__((format(printf, 2, 3))) static void advise(struct rec_doctor_check *check,
+							 const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(check->advice, sizeof(check->advice), fmt, ap);
+	va_end(ap);
+}
+
+static void check_symbols(struct look *look)
+{
+	struct rec_doctor_check *check = add_check(look, "symbols", !look->no_symbols[0]);
+
+	if (check->ok) {
+		found(check, "%s/kallsyms can be read", look->paths.proc);
+		return;
+	}
+	found(check, "%s", look->no_symbols);
+	advise(check, "a kernel with CONFIG_KALLSYMS; without it only block requests can be recorded "
+		      "(--source block)");
+}
+
+static void check_types(struct look *look)
+{
+	struct rec_doctor_check *check = add_check(look, "types", look->btf);
+
+	if (check->ok) {
+		found(check, "%s/kernel/btf/vmlinux can be read", look->paths.sys);
+		return;
+	}
+	found(check, "%s", look->no_btf);
+	advise(check, "a kernel with CONFIG_DEBUG_INFO_BTF; without it nobody knows where a folio has "
+		      "its slot, and only block requests can be recorded (--source block)");
+}
+
+static void check_dynamic_events(struct look *look)
+{
+	const struct rec_probes *probes = &look->probes;
+	struct rec_doctor_check *check =
+		add_check(look, "dynamic events", has_dynamic_events(probes));
+
+	if (!check->ok) {
+		found(check, "the kernel has neither fprobe nor kprobe events");
+		advise(check, "a kernel with CONFIG_FPROBE_EVENTS or CONFIG_KPROBE_EVENTS; without them "
+			      "only block requests can be recorded (--source block)");
+		return;
+	}
+	found(check, "%s%s%s", probes->has_fprobes ? "fprobes" : "",
+	      probes->has_fprobes && probes->has_kprobes ? ", " : "",
+	      probes->has_kprobes ? "kprobes" : "");
+	if (!probes->has_fprobes)
+		advise(check, "kprobes will be used: they cost more than fprobes (6.5 and later)");
+}
+
+/* "none [integrity] confidentiality" */
+static void check_lockdown(struct look *look)
+{
+	char text[64];
+	struct rec_doctor_check *check;
+
+	if (!rec_file_line(text, sizeof(text), "%s/kernel/security/lockdown", look->paths.sys))
+		return;
+	check = add_check(look, "lockdown", !strstr(text, "[confidentiality]"));
+	found(check, "%s", text);
+	if (!check->ok)
+		advise(check, "confidentiality forbids tracing: boot without it");
+}
+
+static void check_tracefs(struct look *look)
+{
+	const char *dir = look->paths.tracefs;
+	struct rec_doctor_check *check = add_check(look, "tracefs", false);
+	char path[512];
+
+	snprintf(path, sizeof(path), "%s/dynamic_events", dir);
+	if (!dir[0]) {
+		found(check, "not mounted, or not to be seen from here");
+		advise(check, "mount -t tracefs tracefs /sys/kernel/tracing");
+	} else if (access(path, W_OK) < 0) {
+		found(check, "%s: %s", path, strerror(errno));
+		advise(check, "record as root; or define the printed probes as root once, and record with "
+			      "--source perf and CAP_PERFMON");
+	} else {
+		check->ok = true;
+		found(check, "%s can be written", dir);
+	}
+}
+
+static void check_swap(struct look *look)
+{
+	struct rec_swap *swaps = calloc(REC_SWAPS_MAX, sizeof(*swaps));
+	struct rec_doctor_check *check;
+	uint32_t n = 0, unmapped = 0;
+
+	if (swaps && rec_swaps_read(&look->paths, swaps, &n))
+		zr_error_clear();
+	check = add_check(look, "swap", n);
+	for (uint32_t i = 0; i < n; i++) {
+		rec_swap_map(&swaps[i]);
+		if (swaps[i].unmapped[0]) {
+			unmapped++;
+			advise(check, "requests of a file are not recorded: %.200s",
+			       swaps[i].unmapped);
+		}
+		rec_swap_unmap(&swaps[i]);
+	}
+	found(check, "%u areas, %u of them without requests", n, unmapped);
+	if (!n)
+		advise(check, "switch one on: swapon(8)");
+	free(swaps);
+}
+
+static void check_zswap(struct look *look)
+{
+	char value[16] = "";
+	bool there = rec_file_line(value, sizeof(value), "%s/module/zswap/parameters/enabled",
+				   look->paths.sys);
+	struct rec_doctor_check *check = add_check(look, "zswap", value[0] == 'Y');
+
+	found(check, "%s", check->ok ? "on" : there ? "off" : "not in this kernel");
+	if (there && !check->ok)
+		advise(check, "all swap-outs go to the disk until: echo Y >%s/module/zswap/parameters/"
+			      "enabled", look->paths.sys);
+}
+
+static void check_cgroup(struct look *look)
+{
+	struct rec_doctor_check *check = add_check(look, "cgroup2", look->paths.cgroup[0]);
+
+	found(check, "%s", check->ok ? look->paths.cgroup : "not mounted");
+	if (!check->ok)
+		advise(check, "--cgroup needs it: mount -t cgroup2 cgroup2 /sys/fs/cgroup");
+}
+
+static bool check_ok(const struct rec_doctor *doctor, const char *name)
+{
+	for (uint32_t i = 0; i < doctor->n_checks; i++)
+		if (strcmp(doctor->checks[i].name, name) == 0)
+			return doctor->checks[i].ok;
+	return true; /* one that does not arise here */
+}
+
+static void (*const checks[])(struct look *look) = {
+	check_symbols, check_types, check_dynamic_events, check_lockdown,
+	check_tracefs, check_swap,  check_zswap,	  check_cgroup,
+};
+
+enum { N_CHECKS = sizeof(checks) / sizeof(*checks) };
+
+static_assert((int)N_CHECKS <= (int)REC_DOCTOR_CHECKS, "all checks have room");
+
+enum zr_err rec_doctor(const struct rec_doctor_roots *roots, struct rec_doctor *out)
+{
+	struct look *look = calloc(1, sizeof(*look));
+	enum zr_err err;
+
+	*out = (struct rec_doctor){ 0 };
+	if (!look)
+		return zr_fail(ZR_NOMEM, "no memory to look at the kernel");
+	look->out = out;
+	err = look_around(roots, false, look);
+	if (!err) {
+		rec_file_line(out->kernel, sizeof(out->kernel), "%s/sys/kernel/osrelease",
+			      look->paths.proc);
+		add_events(look);
+		for (uint32_t i = 0; i < N_CHECKS; i++)
+			checks[i](look);
+		out->can_record = out->probes_work && check_ok(out, "tracefs") &&
+				  check_ok(out, "lockdown") && check_ok(out, "swap");
+	}
+	rec_btf_close(look->btf);
+	free(look);
+	return err;
+}
+
+/* -------------------------------------------------------------------------------------------- printing */
+
+static void print_head(const char *kernel, FILE *out)
+{
+	fprintf(out,
+		"# Probes of swap and zswap for kernel %s.\n"
+		"# Define them (as root):\n"
+		"#   zreel doctor --print-probes | grep -v '^#' | while read -r probe; do\n"
+		"#     echo \"$probe\" >>/sys/kernel/tracing/dynamic_events; done\n"
+		"# Record with one of:\n"
+		"#   trace-cmd record -C mono -e zreel -e block:block_rq_issue -e block:block_rq_complete CMD\n"
+		"#   perf record -a -k mono -e 'zreel:*' -e 'block:block_rq_*' CMD\n"
+		"#   echo 1 >/sys/kernel/tracing/events/zreel/enable; cat /sys/kernel/tracing/trace_pipe\n"
+		"# and make a trace of it: zreel import FILE -o FILE.zr\n",
+		kernel);
+}
+
+/* "r1024:zreel/out_ret swap_writepage ret=..." or "f:zreel/out swap_writepage ..." */
+static void print_probe(const struct rec_probes *probes, const struct rec_probe *probe, FILE *out)
+{
+	const char *letter = probes->has_fprobes ? "f" : probe->at_return ? "r" : "p";
+
+	fprintf(out, "%s%s:zreel/%s %s%s%s%s\n", letter, probe->at_return ? "1024" : "", probe->event,
+		probe->function, probe->at_return && probes->has_fprobes ? "%return" : "",
+		probe->args[0] ? " " : "", probe->args);
+}
+
+static enum zr_err print_all(const struct look *look, FILE *out)
+{
+	const struct rec_probes *probes = &look->probes;
+	const char *vital = NULL;
+	char kernel[96] = "";
+
+	rec_file_line(kernel, sizeof(kernel), "%s/sys/kernel/osrelease", look->paths.proc);
+	print_head(kernel, out);
+	for (uint32_t i = 0; i < probes->n; i++)
+		print_probe(probes, &probes->probe[i], out);
+	for (uint32_t i = 0; i < probes->n_gaps; i++) {
+		fprintf(out, "# no %s: %s: %s\n", probes->gaps[i].event, probes->gaps[i].why,
+			probes->gaps[i].lost);
+		if (probes->gaps[i].vital)
+			vital = probes->gaps[i].event;
+	}
+	if (look->no_symbols[0])
+		return zr_fail(ZR_UNSUPPORTED, "choosing probes: %s", look->no_symbols);
+	if (vital)
+		return zr_fail(ZR_UNSUPPORTED,
+			       "choosing probes: the event %s cannot be had on kernel %s; without it a "
+			       "trace is not complete",
+			       vital, kernel);
+	if (!has_dynamic_events(probes))
+		return zr_fail(ZR_UNSUPPORTED,
+			       "kernel %s has neither fprobe nor kprobe events: it will not take these",
+			       kernel);
+	return ZR_OK;
+}
+
+enum zr_err rec_doctor_print_probes(const struct rec_doctor_roots *roots, FILE *out)
+{
+	struct look *look = calloc(1, sizeof(*look));
+	enum zr_err err;
+
+	if (!look)
+		return zr_fail(ZR_NOMEM, "no memory to look at the kernel");
+	err = look_around(roots, true, look);
+	if (!err)
+		err = print_all(look, out);
+	rec_btf_close(look->btf);
+	free(look);
+	return err;
+}
