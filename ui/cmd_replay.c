@@ -15,7 +15,8 @@ struct values {
 	struct ui_list policies;
 	struct ui_target target;
 	const char *runs, *yes_destroy;
-	uint32_t reps;
+	uint32_t reps, jobs;
+	int drive;
 	bool no_cpu, list_policies, json;
 };
 
@@ -29,6 +30,9 @@ static const struct ui_option options[] = {
 	{ "runs", 'r', UI_TEXT, MEMBER(runs), "FILE",
 	  "store the results there and leave the trace alone" },
 	{ "reps", 'n', UI_COUNT, MEMBER(reps), "N", "repetitions on a device, for mean and spread (1)" },
+	{ "drive", 0, UI_CHOICE, MEMBER(drive), "demand|writebacks",
+	  "recompute who is written back and when, or keep it as recorded (demand)" },
+	{ "jobs", 'j', UI_COUNT, MEMBER(jobs), "N", "threads that share the policies on null (1)" },
 	{ "yes-destroy", 0, UI_TEXT, MEMBER(yes_destroy), "DEV",
 	  "name the block device again: what it holds is lost" },
 	{ "no-cpu", 0, UI_FLAG, MEMBER(no_cpu), NULL, "do the I/O without the decompression work" },
@@ -138,6 +142,8 @@ static enum zr_err replay(struct db *trace, struct db *results, const struct ui_
 		.yes_destroy = values->yes_destroy,
 		.no_cpu = values->no_cpu,
 		.reps = values->reps,
+		.drive = values->drive ? SIM_DRIVE_WRITEBACKS : SIM_DRIVE_DEMAND,
+		.jobs = values->jobs,
 		.progress = ui_progress_update,
 		.progress_arg = &progress,
 		.say = say,

@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * zreel explain: why write requests are as short as they are, and what would make them longer; what the
+ * pool's choices cost in refaults, and how large it would have to be.
+ */
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "replayer/replayer.h"
+#include "ui/commands.h"
+#include "ui/format.h"
+#include "ui/json.h"
+#include "ui/stop.h"
+#include "ui/text.h"
+
+struct values {
+	const char *policy;
+	bool json;
+};
+
+static const struct ui_option options[] = {
+	{ "policy", 'p', UI_TEXT, offsetof(struct values, policy), "POLICY",
+	  "a preset and knobs, as in batched+pool=10% (batched)" },
+	{ "json", 0, UI_FLAG, offsetof(struct values, json), NULL, "print the figures as JSON" },
+	{ 0 },
+};
+
+enum { SENTENCES = 3, SENTENCE_BYTES = 320 };
+
+struct sentences {
+	char text[SENTENCES][SENTENCE_BYTES];
+	uint32_t n;
+};
+
+static double percent(uint64_t part, uint64_t whole)
+{
+	return whole ? 100 * (double)part / (double)whole : 0;
+}
+
+/* --------------------------------------------------------------------------------------- sentences */
+
+static void __attribute__((format(printf, 2, 3))) add_sentence(struct sentences *out, const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(out->text[out->n++], SENTENCE_BYTES, fmt, args);
+	va_end(args);
+}
+
+static enum play_break dominant(const struct play_explain *explain)
+{
+	enum play_break best = 0;
+
+	for (int i = 1; i < PLAY_BREAK_COUNT; i++)
+		if (explain->breaks[i] > explain->breaks[best])
+			best = (enum play_break)i;
+	return best;
+}
+
+static void say_virtual(const struct play_explain *explain, struct sentences *out)
+{
+	double now = play_explain_pages_per_request(explain, PLAY_CEILING_actual);
+	double then = play_explain_pages_per_request(explain, PLAY_CEILING_vswap);
+	double saved = 100 * (1 - now / then);
+
+	if (saved < 0.05)
+		add_sentence(out, "A virtual swap layer, which chooses slots at writeback, would save no write "
+				  "requests here: %.2f pages each, as now %.2f.", then, now);
+	else
+		add_sentence(out, "A virtual swap layer, which chooses slots at writeback, would lift requests "
+				  "from %.2f to %.2f pages and save %.1f%% of them.", now, then, saved);
+}
+
+static void say_all(const struct play_explain *explain, struct sentences *out)
+{
+	enum play_break cause = dominant(explain);
+	uint64_t holes = explain->breaks[PLAY_BREAK_hole_refault] + explain->breaks[PLAY_BREAK_hole_free];
+
+	out->n = 0;
+	if (!explain->pages) {
+		add_sentence(out, "Nothing is written back under this policy, so there are no write requests "
+				  "to explain.");
+		return;
+	}
+	add_sentence(out, "The commonest cause, of %.1f%% of the breaks, is %s (of the page in the slot behind "
+			  "the last one written: %s).",
+		     percent(explain->breaks[cause], explain->contexts), play_break_name(cause),
+		     play_break_text(cause));
+	say_virtual(explain, out);
+	add_sentence(out, "Holes that refaults and frees have punched make %.1f%% of the breaks; sorting each "
+			  "walk by slot would give %.2f pages a request, sorting every 256 pages %.2f.",
+		     percent(holes, explain->contexts),
+		     play_explain_pages_per_request(explain, PLAY_CEILING_sorted_walk),
+		     play_explain_pages_per_request(explain, PLAY_CEILING_sorted_256));
+}
+
+/* -------------------------------------------------------------------------------------------- JSON */
+
+static const struct {
+	const char *name;
+	double part;
+} quantiles[] = { { "p10", 0.1 }, { "p50", 0.5 }, { "p90", 0.9 }, { "p99", 0.99 } };
+
+enum { N_QUANTILES = sizeof(quantiles) / sizeof(quantiles[0]) };
+
+static void json_hist(struct ui_json *json, const char *key, const struct zr_hist *hist)
+{
+	char name[24];
+
+	ui_json_object(json, key);
+	ui_json_count(json, "count", hist->count);
+	for (int i = 0; i < N_QUANTILES; i++) {
+		snprintf(name, sizeof(name), "%s_ns", quantiles[i].name);
+		ui_json_count(json, name, zr_hist_quantile(hist, quantiles[i].part));
+	}
+	ui_json_count(json, "max_ns", hist->max);
+	ui_json_end_object(json);
+}
+
+static void json_curve(struct ui_json *json, const struct play_explain *explain)
+{
+	ui_json_array(json, "pool_size_curve");
+	for (uint32_t i = 0; i < explain->n_curve; i++) {
+		const struct play_curve_point *point = &explain->curve[i];
+
+		ui_json_object(json, NULL);
+		ui_json_count(json, "compressed_bytes", point->bytes);
+		ui_json_number(json, "pool_bytes", (double)point->bytes * explain->pool_bytes_per_byte);
+		ui_json_count(json, "disk_refaults", point->disk_refaults);
+		ui_json_end_object(json);
+	}
+	ui_json_end_array(json);
+	ui_json_count(json, "pool_size_curve_refaults", explain->curve_refaults);
+}
+
+static void json_requests(struct ui_json *json, const struct play_explain *explain)
+{
+	ui_json_count(json, "pages", explain->pages);
+	ui_json_count(json, "contexts", explain->contexts);
+	ui_json_count(json, "requests", explain->requests);
+	ui_json_object(json, "breaks");
+	for (int i = 0; i < PLAY_BREAK_COUNT; i++)
+		ui_json_count(json, play_break_name((enum play_break)i), explain->breaks[i]);
+	ui_json_end_object(json);
+	ui_json_object(json, "ceilings");
+	for (int i = 0; i < PLAY_CEILING_COUNT; i++)
+		ui_json_number(json, play_ceiling_name((enum play_ceiling)i),
+			       play_explain_pages_per_request(explain, (enum play_ceiling)i));
+	ui_json_end_object(json);
+	ui_json_count(json, "ceiling_batch", explain->batch);
+}
+
+static void json_pool(struct ui_json *json, const struct play_explain *explain)
+{
+	const struct sim_counters *counters = &explain->counters;
+
+	ui_json_count(json, "disk_refaults", counters->disk_refaults);
+	ui_json_count(json, "lru_inversions", counters->lru_inversions);
+	json_hist(json, "lru_inversion_after", &explain->inversion_ns);
+	ui_json_count(json, "early_refaults_1s", counters->early_refaults_1s);
+	ui_json_count(json, "early_refaults_10s", counters->early_refaults_10s);
+	ui_json_count(json, "early_refaults_60s", counters->early_refaults_60s);
+	json_hist(json, "age_at_writeback", &explain->age_ns);
+	ui_json_count(json, "store_rejected", counters->store_rejected);
+	ui_json_count(json, "refusing_ns", explain->refusing_ns);
+	ui_json_count(json, "span_ns", explain->span_ns);
+}
+
+static void print_json(const struct play_explain *explain, const struct sentences *sentences)
+{
+	struct ui_json json;
+
+	ui_json_init(&json, stdout);
+	ui_json_object(&json, NULL);
+	ui_json_text(&json, "policy", explain->policy.text);
+	ui_json_text(&json, "drive", "demand");
+	ui_json_count(&json, "host", explain->host);
+	json_requests(&json, explain);
+	json_pool(&json, explain);
+	json_curve(&json, explain);
+	ui_json_array(&json, "summary");
+	for (uint32_t i = 0; i < sentences->n; i++)
+		ui_json_text(&json, NULL, sentences->text[i]);
+	ui_json_end_array(&json);
+	ui_json_end_object(&json);
+}
+
+/* -------------------------------------------------------------------------------------------- text */
+
+static int by_count(const void *a, const void *b, void *arg)
+{
+	const struct play_explain *explain = arg;
+	int left = *(const int *)a, right = *(const int *)b;
+	uint64_t n_left = explain->breaks[left], n_right = explain->breaks[right];
+
+	return n_left == n_right ? left - right : n_left < n_right ? 1 : -1;
+}
+
+static void print_breaks(struct play_explain *explain)
+{
+	int causes[PLAY_BREAK_COUNT];
+
+	for (int i = 0; i < PLAY_BREAK_COUNT; i++)
+		causes[i] = i;
+	qsort_r(causes, PLAY_BREAK_COUNT, sizeof(*causes), by_count, explain);
+	printf("\nWhy each I/O ended, by the page in the slot behind its last one:\n");
+	for (int i = 0; i < PLAY_BREAK_COUNT && explain->breaks[causes[i]]; i++)
+		printf("  %-14s %12s %6.1f%%  %s\n", play_break_name((enum play_break)causes[i]),
+		       ui_count(explain->breaks[causes[i]]).text,
+		       percent(explain->breaks[causes[i]], explain->contexts),
+		       play_break_text((enum play_break)causes[i]));
+	printf("  %-14s %12s %6.1f%%\n", "all", ui_count(explain->contexts).text, 100.0);
+}
+
+static void print_ceilings(const struct play_explain *explain)
+{
+	printf("\nPages a write request (I/Os of up to %u pages):\n", explain->batch);
+	for (int i = 0; i < PLAY_CEILING_COUNT; i++)
+		printf("  %-14s %12.2f  %s\n", play_ceiling_name((enum play_ceiling)i),
+		       play_explain_pages_per_request(explain, (enum play_ceiling)i),
+		       play_ceiling_text((enum play_ceiling)i));
+}
+
+static void print_hist(const char *what, const struct zr_hist *hist)
+{
+	printf("  %-44s", what);
+	for (int i = 0; i < N_QUANTILES; i++)
+		printf(" %s %s%s", quantiles[i].name,
+		       ui_span(zr_hist_quantile(hist, quantiles[i].part)).text,
+		       i + 1 < N_QUANTILES ? "," : "\n");
+}
+
+static void print_pool(const struct play_explain *explain)
+{
+	const struct sim_counters *counters = &explain->counters;
+
+	puts("\nThe pool's choices:");
+	printf("  %-44s %s\n", "disk refaults", ui_count(counters->disk_refaults).text);
+	printf("  %-44s %s\n", "LRU inversions (older pages were in the pool)",
+	       ui_count(counters->lru_inversions).text);
+	if (explain->inversion_ns.count)
+		print_hist("  read back after", &explain->inversion_ns);
+	printf("  %-44s %s, %s, %s\n", "written-back pages read within 1, 10, 60 s",
+	       ui_count(counters->early_refaults_1s).text, ui_count(counters->early_refaults_10s).text,
+	       ui_count(counters->early_refaults_60s).text);
+	if (explain->age_ns.count)
+		print_hist("age of entries at writeback", &explain->age_ns);
+	printf("  %-44s %s of %s (%.1f%%)\n", "time spent refusing stores",
+	       ui_span(explain->refusing_ns).text, ui_span(explain->span_ns).text,
+	       percent(explain->refusing_ns, explain->span_ns));
+}
+
+/* The smallest pool whose refaults come from disk at no more than this rate. */
+static const struct play_curve_point *pool_for(const struct play_explain *explain, double rate_percent)
+{
+	for (uint32_t i = 0; i < explain->n_curve; i++)
+		if (percent(explain->curve[i].disk_refaults, explain->curve_refaults) <= rate_percent)
+			return &explain->curve[i];
+	return NULL;
+}
+
+static void print_curve(const struct play_explain *explain)
+{
+	static const double rates[] = { 75, 50, 25, 10, 5, 2, 1, 0 };
+
+	if (!explain->curve_refaults)
+		return;
+	printf("\nPool size for a rate of refaults from disk (of %s; idealised LRU, see zreel(1)):\n",
+	       ui_count(explain->curve_refaults).text);
+	for (size_t i = 0; i < sizeof(rates) / sizeof(rates[0]); i++) {
+		const struct play_curve_point *point = pool_for(explain, rates[i]);
+
+		if (!point)
+			break;
+		printf("  %3.0f%% %14s compressed, about %s of pool\n", rates[i],
+		       ui_bytes(point->bytes).text,
+		       ui_bytes((uint64_t)((double)point->bytes * explain->pool_bytes_per_byte)).text);
+	}
+}
+
+static void print_text(struct play_explain *explain, const struct sentences *sentences)
+{
+	fputs("Policy ", stdout);
+	ui_put_clean(stdout, explain->policy.text);
+	printf(", decisions recomputed from the recorded demand.\n%s pages written back in %s I/Os, %s write "
+	       "requests (planned).\n",
+	       ui_count(explain->pages).text, ui_count(explain->contexts).text,
+	       ui_count(explain->requests).text);
+	if (explain->pages) {
+		print_breaks(explain);
+		print_ceilings(explain);
+	}
+	print_pool(explain);
+	print_curve(explain);
+	putchar('\n');
+	for (uint32_t i = 0; i < sentences->n; i++)
+		puts(sentences->text[i]);
+}
+
+/* --------------------------------------------------------------------------------------------- run */
+
+static enum zr_err explain_trace(struct db *trace, const struct values *values, struct play_explain *out)
+{
+	struct ui_progress progress;
+	struct play_explain_options how = { .policy = values->policy ? values->policy : "batched",
+					    .progress = ui_progress_update,
+					    .progress_arg = &progress };
+	enum zr_err err;
+
+	ui_stop_catch();
+	ui_progress_begin(&progress, "explaining");
+	err = play_explain(trace, &how, out);
+	ui_progress_end(&progress);
+	return err;
+}
+
+static enum zr_err run(const struct ui_call *call)
+{
+	const struct values *values = call->values;
+	struct play_explain *explain = zr_arena_alloc(call->arena, sizeof(*explain));
+	struct sentences sentences;
+	struct db *trace;
+	enum zr_err err, closed;
+
+	if (!explain)
+		return zr_fail(ZR_NOMEM, "explaining %s: no memory", call->operands[0]);
+	err = db_open(call->operands[0], DB_READ, &trace);
+	if (err)
+		return err;
+	err = explain_trace(trace, values, explain);
+	closed = db_close(trace);
+	if (err || closed)
+		return err ? err : closed;
+	say_all(explain, &sentences);
+	if (values->json)
+		print_json(explain, &sentences);
+	else
+		print_text(explain, &sentences);
+	return ZR_OK;
+}
+
+const struct ui_command ui_cmd_explain = {
+	.name = "explain",
+	.summary = "say why write requests are short, and what would help",
+	.operands = "FILE",
+	.about =
+		"Replays a trace under one policy and gives every end of a swap I/O one cause; computes how long\n"
+		"requests would be if writes were sorted or slots chosen at writeback; and shows what the pool's\n"
+		"choices cost: inversions, early refaults, ages, refused stores, and the pool size that a rate of\n"
+		"disk refaults needs.",
+	.example = "  zreel explain compile.zr\n"
+		   "  zreel explain compile.zr -p batched+pool=10% --json",
+	.options = options,
+	.values_bytes = sizeof(struct values),
+	.min_operands = 1,
+	.max_operands = 1,
+	.run = run,
+};
