@@ -40,7 +40,7 @@ static const struct translation {
 	{ SQLITE_PERM, ZR_PERM, "SQLITE_PERM", "" },
 	{ SQLITE_AUTH, ZR_PERM, "SQLITE_AUTH", "" },
 	{ SQLITE_CORRUPT, ZR_CORRUPT, "SQLITE_CORRUPT",
-	  "; the file is damaged: `sqlite3 FILE .recover` may save a part" },
+	  "; the file is damaged: `zreel verify FILE --repair -o OUT` saves what is sound" },
 	{ SQLITE_NOTADB, ZR_NOT_A_TRACE, "SQLITE_NOTADB", "; it is not a zreel trace" },
 	{ SQLITE_CANTOPEN, ZR_IO, "SQLITE_CANTOPEN",
 	  "; check that the file and its folder can be read and, for writing, be written to" },
