@@ -2,49 +2,18 @@
 # The answers as a user asks for them: explain, sweep, the what-if knobs and the drive by writebacks, on a
 # trace of a capture made by arithmetic. Takes the program from $BUILD/zreel.
 # Reports as cmocka does, for .ci/run-tests.
+# shellcheck disable=SC2317 # functions are called through claim
 set -uo pipefail
 
 zreel=$(realpath "${BUILD:-build}/zreel")
+here=$(realpath "$(dirname "$0")")
 export LC_ALL=C.UTF-8
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 1
 
-bad=0
-# claim NAME COMMAND...: the claim holds if the command succeeds.
-claim() {
-	local name=$1
-	shift
-	echo "[ RUN      ] $name"
-	if "$@" >claim.out 2>&1; then
-		echo "[       OK ] $name"
-	else
-		cat claim.out
-		echo "[  FAILED  ] $name"
-		bad=1
-	fi
-}
-
-# exits STATUS ARGS...: zreel ends with the status; stdout and stderr are in out and err.
-exits() {
-	local wanted=$1 got=0
-	shift
-	"$zreel" "$@" >out 2>err </dev/null || got=$?
-	[ "$got" -eq "$wanted" ] && return
-	echo "zreel $*: status $got instead of $wanted"
-	cat err
-	return 1
-}
-
-# complains STATUS PATTERN ARGS...: the status, and one line on stderr that matches.
-complains() {
-	local status=$1 pattern=$2
-	shift 2
-	exits "$status" "$@" || return 1
-	[ "$(wc -l <err)" -eq 1 ] && grep -qE "$pattern" err && return
-	cat err
-	return 1
-}
+# shellcheck source=ui/e2e/claims
+. "$here/claims"
 
 # Two tasks store in turn, each in a run of slots of its own; every third page of the first comes back. Of what
 # is stored the kernel writes back one page in four, in pairs of neighbours, one shrinker call a pair.

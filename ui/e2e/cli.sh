@@ -2,9 +2,11 @@
 # The program as a user meets it: every command, its error paths and exit statuses, JSON that parses, and
 # hostile input. Takes the program from $BUILD/zreel and makes its own trace unless $1 names one.
 # Reports as cmocka does, for .ci/run-tests.
+# shellcheck disable=SC2317 # functions are called through claim
 set -uo pipefail
 
 zreel=$(realpath "${BUILD:-build}/zreel")
+here=$(realpath "$(dirname "$0")")
 export LC_ALL=C.UTF-8
 unset NO_COLOR
 work=$(mktemp -d)
@@ -18,49 +20,8 @@ unbatched=unbatched+pool=512K
 batched=batched+pool=512K
 lanes=(-p "$unbatched" -p "$batched")
 
-bad=0
-# claim NAME COMMAND...: the claim holds if the command succeeds.
-claim() {
-	local name=$1
-	shift
-	echo "[ RUN      ] $name"
-	if "$@" >claim.out 2>&1; then
-		echo "[       OK ] $name"
-	else
-		cat claim.out
-		echo "[  FAILED  ] $name"
-		bad=1
-	fi
-}
-
-# exits STATUS ARGS...: zreel ends with the status; stdout and stderr are in out and err.
-exits() {
-	local wanted=$1 got=0
-	shift
-	"$zreel" "$@" >out 2>err </dev/null || got=$?
-	[ "$got" -eq "$wanted" ] && return
-	echo "zreel $*: status $got instead of $wanted"
-	cat err
-	return 1
-}
-
-# complains STATUS PATTERN ARGS...: the status, and one line on stderr that begins with `zreel` and matches.
-complains() {
-	local status=$1 pattern=$2
-	shift 2
-	exits "$status" "$@" || return 1
-	[ "$(wc -l <err)" -eq 1 ] && grep -q '^zreel' err && grep -qE "$pattern" err && return
-	echo "stderr of zreel $* is not one line with '$pattern':"
-	cat err
-	return 1
-}
-
-json() {
-	exits 0 "$@" || return 1
-	if command -v python3 >/dev/null; then
-		python3 -m json.tool out >pretty || return 1
-	fi
-}
+# shellcheck source=ui/e2e/claims
+. "$here/claims"
 
 # A capture with the canonical events, by arithmetic: 4000 stores of which every third page comes back.
 make_capture() {

@@ -2,9 +2,11 @@
 # The tools for trace files as a user meets them: cut, merge, verify, dump's exports, sql, info of a folder;
 # their error paths, interruption, and what others make of the exports (fio, python3 where they are).
 # Takes the program from $BUILD/zreel, and a trace with block requests from $1 or the shipped ones. Reports as cmocka does, for .ci/run-tests.
+# shellcheck disable=SC2317 # functions are called through claim
 set -uo pipefail
 
 zreel=$(realpath "${BUILD:-build}/zreel")
+here=$(realpath "$(dirname "$0")")
 export LC_ALL=C.UTF-8
 unset NO_COLOR
 work=$(mktemp -d)
@@ -12,58 +14,8 @@ trap 'rm -rf "$work"' EXIT
 shipped=$(realpath "${1:-traces/touch.zr}")
 cd "$work" || exit 1
 
-bad=0
-# claim NAME COMMAND...: the claim holds if the command succeeds; status 77 skips it.
-claim() {
-	local name=$1 status=0
-	shift
-	echo "[ RUN      ] $name"
-	"$@" >claim.out 2>&1 || status=$?
-	if [ $status -eq 0 ]; then
-		echo "[       OK ] $name"
-	elif [ $status -eq 77 ]; then
-		cat claim.out
-		echo "[  SKIPPED ] $name"
-	else
-		cat claim.out
-		echo "[  FAILED  ] $name"
-		bad=1
-	fi
-}
-
-skip() {
-	echo "skipped: $1"
-	return 77
-}
-
-# exits STATUS ARGS...: zreel ends with the status; stdout and stderr are in out and err.
-exits() {
-	local wanted=$1 got=0
-	shift
-	"$zreel" "$@" >out 2>err </dev/null || got=$?
-	[ "$got" -eq "$wanted" ] && return
-	echo "zreel $*: status $got instead of $wanted"
-	cat err
-	return 1
-}
-
-# complains STATUS PATTERN ARGS...: the status, and one line on stderr that begins with `zreel` and matches.
-complains() {
-	local status=$1 pattern=$2
-	shift 2
-	exits "$status" "$@" || return 1
-	[ "$(wc -l <err)" -eq 1 ] && grep -q '^zreel' err && grep -qE "$pattern" err && return
-	echo "stderr of zreel $* is not one line with '$pattern':"
-	cat err
-	return 1
-}
-
-json() {
-	exits 0 "$@" || return 1
-	if command -v python3 >/dev/null; then
-		python3 -m json.tool out >pretty || return 1
-	fi
-}
+# shellcheck source=ui/e2e/claims
+. "$here/claims"
 
 # A figure of the JSON in out, as it is printed, one a line.
 figure() {
