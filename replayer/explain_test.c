@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "replayer/model.h"
+#include "replayer/survey.h"
 
 enum { SLOTS = 96, EVENTS = 6000, MEMCGS = 3, TASKS = 4, RECORDS_MAX = 200000, WRITES_MAX = 100000 };
 
@@ -314,12 +315,14 @@ static void dismiss_oracle(struct history *h)
 struct trace {
 	char path[64];
 	struct db *db;
+	struct zr_arena arena;
 };
 
 static void write_trace(struct trace *trace, const struct db_event *events, uint32_t n)
 {
 	struct db_writer *writer;
 
+	trace->arena = (struct zr_arena){ 0 };
 	strcpy(trace->path, "/tmp/zreel-explain-XXXXXX");
 	close(mkstemp(trace->path));
 	unlink(trace->path);
@@ -342,6 +345,7 @@ static void remove_trace(struct trace *trace)
 {
 	assert_int_equal(db_close(trace->db), ZR_OK);
 	unlink(trace->path);
+	zr_arena_fini(&trace->arena);
 }
 
 static struct play_explain *explain(struct trace *trace, const char *policy)
@@ -354,13 +358,14 @@ static struct play_explain *explain(struct trace *trace, const char *policy)
 	return out;
 }
 
-static struct sim_machine trace_machine(void)
+/* What the first pass says of the machine. */
+static struct sim_machine trace_machine(struct trace *trace)
 {
-	struct sim_machine machine = small_machine(SLOTS);
+	struct survey_host *hosts;
+	size_t n;
 
-	machine.n_memcgs = MEMCGS;
-	machine.mem_pages = 0;
-	return machine;
+	assert_int_equal(survey_trace(trace->db, &trace->arena, &hosts, &n), ZR_OK);
+	return hosts[0].machine;
 }
 
 /* ------------------------------------------------------------------------------------------- claims */
@@ -398,7 +403,7 @@ static void compare_breaks(const char *policy, const struct play_explain *out, c
 
 static void every_break_has_the_cause_that_the_whole_history_gives(void **state)
 {
-	struct sim_machine machine = trace_machine();
+	struct sim_machine machine;
 	uint64_t seen[PLAY_BREAK_COUNT] = { 0 };
 
 	(void)state;
@@ -407,6 +412,7 @@ static void every_break_has_the_cause_that_the_whole_history_gives(void **state)
 		struct trace trace;
 
 		write_trace(&trace, events, EVENTS);
+		machine = trace_machine(&trace);
 		for (int p = 0; p < N_EXPLAINED; p++) {
 			struct history h;
 			struct play_explain *out = explain(&trace, explained[p]);
@@ -477,12 +483,13 @@ static uint64_t requests_by_walk(const struct history *h, uint32_t batch)
 
 static void sorted_walks_are_as_long_as_brute_force_makes_them(void **state)
 {
-	struct sim_machine machine = trace_machine();
+	struct sim_machine machine;
 	struct db_event *events = random_rows(9);
 	struct trace trace;
 
 	(void)state;
 	write_trace(&trace, events, EVENTS);
+	machine = trace_machine(&trace);
 	for (int p = 0; p < N_EXPLAINED; p++) {
 		struct history h;
 		struct play_explain *out = explain(&trace, explained[p]);
@@ -505,7 +512,7 @@ static void sorted_windows_are_as_long_as_brute_force_makes_them(void **state)
 		enum play_ceiling ceiling;
 		uint32_t pages;
 	} windows[] = { { PLAY_CEILING_sorted_32, 32 }, { PLAY_CEILING_sorted_64, 64 } };
-	struct sim_machine machine = trace_machine();
+	struct sim_machine machine;
 	struct db_event *events = calloc(EVENTS, sizeof(*events));
 	struct play_explain *out;
 	struct history h;
@@ -522,6 +529,7 @@ static void sorted_windows_are_as_long_as_brute_force_makes_them(void **state)
 	for (uint32_t i = 2 * SLOTS; i < 2 * SLOTS + 2; i++)
 		events[i] = event_scan(i % 2, 4 * SLOTS);
 	write_trace(&trace, events, EVENTS);
+	machine = trace_machine(&trace);
 	out = explain(&trace, "batched+pool=1M+batch=5");
 	ask_oracle(&h, "batched+pool=1M+batch=5", &machine, events);
 	assert_true(h.n_writes > 80);

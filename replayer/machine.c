@@ -10,6 +10,8 @@
 /* The kernel's defaults, for traces that do not say. */
 enum { DEFAULT_POOL_PERCENT = 20, DEFAULT_ACCEPT_PERCENT = 90 };
 
+enum { PRIORITY_MAX = 12 }; /* at which reclaim begins, DEF_PRIORITY of Linux */
+
 static enum zr_err check_percent(struct db *db, uint32_t host, const char *key, int32_t otherwise,
 				 int32_t *out)
 {
@@ -122,6 +124,8 @@ static enum zr_err check_slots(const struct sim_machine *machine, const struct d
 	if (batch->kind[row] == DB_OUT && batch->len[row] > machine->page_size)
 		return bad_row(batch, row, "the compressed length", batch->len[row],
 			       (uint64_t)machine->page_size + 1);
+	if (batch->kind[row] == DB_RECLAIM && batch->order[row] > PRIORITY_MAX)
+		return bad_row(batch, row, "the priority", batch->order[row], PRIORITY_MAX + 1);
 	end = slots_of(batch, row);
 	if (!end)
 		return ZR_OK;

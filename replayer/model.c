@@ -2,11 +2,11 @@
 /*
  * The model: what zswap would have held, refused and written under a policy, event by event.
  *
- * It is driven by demand: the recorded swap-outs (OUT), refaults (IN), frees (FREE) and shrinker scans
- * (SCAN: nr_to_scan entries of that memcg, at their place among the events) are taken as given; who is
- * stored or refused, written back and when, and what a refault then finds, is computed anew. Recorded WB,
- * WORKER and SHRINK are results and therefore ignored; RECLAIM only ends a run of direct swap-outs. The other
- * drive, by recorded writebacks, is in drive.c.
+ * It is driven by demand: the recorded swap-outs (OUT), refaults (IN), frees (FREE) and reclaim passes (RECLAIM,
+ * or the scans that they led to: shrinker.c) are taken as given; who is stored or refused, written back and
+ * when, and what a refault then finds, is computed anew. Recorded WB, WORKER and SHRINK are results and therefore
+ * ignored, but for the pace of the worker that they teach (learn.h). RECLAIM also ends a run of direct
+ * swap-outs. The other drive, by recorded writebacks, is in drive.c.
  *
  * A slot is, in the model,
  *
@@ -59,22 +59,26 @@ enum { PREFETCH_SLOT = 24, PREFETCH_ZSPAGE = 12 };
 
 /* ------------------------------------------------------------------------------------------- life */
 
+static uint64_t part_of(uint64_t pages, int32_t percent)
+{
+	return pages * (uint32_t)percent / 100;
+}
+
 static enum zr_err set_limits(struct sim *sim)
 {
 	const struct sim_policy *policy = &sim->policy;
 	uint64_t mem = policy->mem_bytes ? (uint64_t)policy->mem_bytes / sim->machine.page_size :
 					   sim->machine.mem_pages;
-	uint32_t pool =
-		(uint32_t)(policy->pool_percent == SIM_RECORDED ? sim->machine.max_pool_percent :
-								  policy->pool_percent);
-	uint32_t accept = (uint32_t)(policy->accept_percent == SIM_RECORDED ?
-					     sim->machine.accept_threshold_percent :
-					     policy->accept_percent);
+	int32_t pool = policy->pool_percent == SIM_RECORDED ? sim->machine.max_pool_percent :
+							      policy->pool_percent;
+	int32_t accept = policy->accept_percent == SIM_RECORDED ?
+				 sim->machine.accept_threshold_percent :
+				 policy->accept_percent;
 
 	if (policy->pool_bytes) {
 		sim->limit_pages = (uint64_t)policy->pool_bytes / sim->machine.page_size;
 	} else if (mem) {
-		sim->limit_pages = mem * pool / 100;
+		sim->limit_pages = part_of(mem, pool);
 	} else {
 		return zr_fail(
 			ZR_NO_DATA,
@@ -82,7 +86,10 @@ static enum zr_err set_limits(struct sim *sim)
 			"what the pool's limit is a part of; add mem=BYTES or pool=BYTES",
 			policy->text);
 	}
-	sim->accept_pages = sim->limit_pages * accept / 100;
+	sim->accept_pages = part_of(sim->limit_pages, accept);
+	sim->limits_recorded =
+		sim->limit_pages == part_of(sim->machine.mem_pages, sim->machine.max_pool_percent) &&
+		accept == sim->machine.accept_threshold_percent;
 	return ZR_OK;
 }
 
@@ -105,15 +112,15 @@ static enum zr_err place_areas(struct sim *sim)
 
 static enum zr_err make_tables(struct sim *sim)
 {
-	void *slots, *lengths;
+	void *slots, *memcgs;
 	enum zr_err err;
 
 	err = pages_new(sim->n_slots, sizeof(*sim->slots), "the swap slots", &slots);
 	sim->slots = slots;
 	if (err)
 		return err;
-	err = pages_new(sim->machine.n_memcgs, sizeof(*sim->memcg_len), "the cgroups", &lengths);
-	sim->memcg_len = lengths;
+	err = pages_new(sim->machine.n_memcgs, sizeof(*sim->memcgs), "the cgroups", &memcgs);
+	sim->memcgs = memcgs;
 	if (!err)
 		err = lru_init(&sim->lru, sim->slots, sim->n_slots, sim->machine.n_memcgs);
 	return err ? err : zs_pool_init(&sim->pool, sim->machine.page_size, sim->n_slots + 1);
@@ -150,7 +157,10 @@ enum zr_err sim_new(const struct sim_policy *policy, const struct sim_machine *m
 	sim->policy = *policy;
 	sim->machine = *machine;
 	sim->sink = sink;
+	sim_worker_init(sim);
 	err = set_limits(sim);
+	if (!err)
+		sim->own_scans = sim_shrinker_is_own(sim);
 	if (!err)
 		err = place_areas(sim);
 	if (!err)
@@ -174,7 +184,7 @@ void sim_free(struct sim *sim)
 	vswap_fini(&sim->vswap);
 	zs_pool_fini(&sim->pool);
 	lru_fini(&sim->lru);
-	pages_free(sim->memcg_len, sim->machine.n_memcgs, sizeof(*sim->memcg_len));
+	pages_free(sim->memcgs, sim->machine.n_memcgs, sizeof(*sim->memcgs));
 	pages_free(sim->slots, sim->n_slots, sizeof(*sim->slots));
 	free(sim);
 }
@@ -207,6 +217,7 @@ void sim_drop_entry(struct sim *sim, uint32_t index, enum sim_slot state)
 
 	zs_free(&sim->pool, (uint32_t)slot->data);
 	sim->compressed_bytes -= slot->len;
+	sim->memcgs[slot->memcg].bytes -= slot->len;
 	slot->state = state;
 	lru_dropped(&sim->lru, slot->memcg);
 }
@@ -264,6 +275,7 @@ static void read_disk(struct sim *sim, const struct db_event *event, struct slot
 	slot->fresh = slot->written_back = 0;
 	sim->counters.pswpin++;
 	sim->counters.disk_refaults++;
+	sim->memcgs[event->memcg].disk_swapins++;
 	if (sim->sink)
 		sim->sink->read(sim->sink, event->time_ns, event->area,
 				sim_disk_slot(sim, event->area,
@@ -367,14 +379,16 @@ static void reclaim(struct sim *sim, const struct db_event *event)
 		sim_drive_begin(sim, event);
 	if (sim->direct.open && sim->direct.task == event->task)
 		sim_end_direct(sim);
+	if (sim->own_scans)
+		sim_shrinker_reclaim(sim, event);
 }
 
 static void scan(struct sim *sim, const struct db_event *event)
 {
 	if (sim->drive.next)
 		sim_drive_begin(sim, event);
-	else if (sim->policy.shrinker)
-		sim_walk(sim, event->memcg, event->slot, SIM_WALK_SHRINKER);
+	else if (sim->policy.shrinker && !sim->own_scans)
+		sim_shrinker_scan(sim, event);
 }
 
 /* What was recorded of the pool's own decisions is ignored under demand. */
@@ -428,6 +442,8 @@ void sim_feed(struct sim *sim, const struct db_batch *batch, uint32_t from, uint
 		struct db_event event;
 
 		prefetch(sim, batch, row);
+		if (batch->time_ns[row] >= sim->worker.due_ns)
+			sim_worker_advance(sim, batch->time_ns[row]);
 		if (!handlers[batch->kind[row]])
 			continue;
 		event = (struct db_event){ .time_ns = batch->time_ns[row],

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The model's inside: what model.c (events, refaults), store.c (swap-outs), shrink.c (walks, worker) and
- * drive.c (recorded writebacks) share. See model.c for what it does.
+ * The model's inside: what model.c (events, refaults), store.c (swap-outs), shrink.c (walks), shrinker.c,
+ * worker.c and drive.c (recorded writebacks) share. See model.c for what it does.
  */
 #ifndef REPLAYER_MODEL_H
 #define REPLAYER_MODEL_H
@@ -37,6 +37,24 @@ struct sim_drive_state {
 	struct sim_open_walk walks[SIM_OPEN_WALKS];
 };
 
+struct sim_memcg {
+	uint64_t bytes;	      /* compressed, in the pool */
+	uint64_t deferred;    /* what its shrinker has put off; see shrinker.c */
+	uint64_t disk_swapins; /* since the shrinker last counted */
+	uint16_t len;	      /* last length seen of its pages */
+};
+
+/* The background worker: see worker.c. */
+struct sim_worker {
+	uint32_t paced; /* of the learnt ones: the first that is not over */
+	bool queued;  /* by a refused store; runs (again) when it can */
+	bool running;
+	uint64_t due_ns; /* its next visit; UINT64_MAX = none */
+	uint64_t over_ns; /* when the last run ended */
+	uint32_t next_memcg; /* where it goes on, this run or the next */
+	uint32_t failures, candidates; /* of this run; of this round */
+};
+
 struct sim {
 	struct sim_policy policy;
 	struct sim_machine machine;
@@ -49,12 +67,14 @@ struct sim {
 	struct lru lru;
 	struct zs_pool pool;
 	uint64_t compressed_bytes;
-	uint16_t *memcg_len; /* last length seen of each memcg's pages */
+	struct sim_memcg *memcgs;
 
 	uint64_t limit_pages, accept_pages;
+	bool limits_recorded; /* are these the recorded ones? */
+	bool own_scans; /* the shrinker's scans are computed from RECLAIM, not taken from SCAN */
 	bool full; /* the limit was reached and the pool has not drained since */
-	bool worker_queued;
-	uint32_t next_memcg; /* where the worker goes on */
+	struct sim_worker worker;
+	uint32_t refusal; /* of the recorded ones: the first that is not over */
 
 	uint64_t origin_ns, now_ns;
 	bool started;
@@ -112,7 +132,14 @@ uint32_t sim_walk(struct sim *sim, uint16_t memcg, uint32_t budget, enum sim_wal
 /* shrink.c: one call of the kernel's shrink_memcg; `SHRINK` outcomes as recorded ones. */
 enum db_shrink sim_shrink_memcg(struct sim *sim, uint16_t memcg, uint32_t budget, enum sim_walk kind);
 
-/* shrink.c: one run of the background worker. */
-void sim_run_worker(struct sim *sim);
+/* shrinker.c: are its scans to be computed; a row of kind RECLAIM or SCAN. */
+bool sim_shrinker_is_own(const struct sim *sim);
+void sim_shrinker_reclaim(struct sim *sim, const struct db_event *event);
+void sim_shrinker_scan(struct sim *sim, const struct db_event *event);
+
+/* worker.c: it begins idle; a refused store has queued it; what it has done by `now_ns`, which never falls. */
+void sim_worker_init(struct sim *sim);
+void sim_worker_queue(struct sim *sim);
+void sim_worker_advance(struct sim *sim, uint64_t now_ns);
 
 #endif

@@ -118,8 +118,14 @@ struct oracle {
 	uint16_t memcg_len[MEMCGS];
 	struct zs_pool pool;
 	uint64_t limit, accept, bytes, born;
-	bool full, queued;
-	int next_memcg;
+	bool full;
+	struct {
+		bool queued, running;
+		uint64_t due; /* UINT64_MAX: nothing to do */
+		int next_memcg, failures, candidates;
+	} worker;
+	struct sim_pace pace;
+	uint64_t disk_swapins[MEMCGS], deferred[MEMCGS];
 	bool direct_open;
 	uint32_t direct_task;
 	int part_next, parts_left;
@@ -217,25 +223,73 @@ static int o_shrink(struct oracle *o, int m, int budget, enum sim_walk kind)
 	return o->n[m] ? o_walk(o, m, (uint32_t)budget, kind) : -1;
 }
 
-static void o_worker(struct oracle *o)
+/* One action of the worker, at its time. */
+static void o_worker_act(struct oracle *o)
 {
-	int failures = 0, candidates = 0;
+	int written;
 
-	o->counters.shrink_worker_wakeups++;
-	for (;;) {
-		if (o->next_memcg < MEMCGS) {
-			int written = o_shrink(o, o->next_memcg++, o->policy.walk, SIM_WALK_WORKER);
-
-			candidates += written >= 0;
-			failures += written == 0;
-		} else {
-			o->next_memcg = 0;
-			failures += candidates == 0;
-			candidates = 0;
-		}
-		if (failures == 16 || o->pool.pages <= o->accept)
-			return;
+	if (o->worker.running && (o->worker.failures == 16 || o->pool.pages <= o->accept)) {
+		o->worker.running = false;
+		o->worker.due = o->worker.queued ? o->worker.due + o->pace.lag_ns : UINT64_MAX;
+		return;
 	}
+	if (!o->worker.running) {
+		o->counters.shrink_worker_wakeups++;
+		o->worker.running = true;
+		o->worker.queued = false;
+		o->worker.failures = o->worker.candidates = 0;
+	}
+	if (o->worker.next_memcg == MEMCGS) {
+		o->worker.failures += o->worker.candidates == 0;
+		o->worker.candidates = o->worker.next_memcg = 0;
+		return;
+	}
+	written = o_shrink(o, o->worker.next_memcg++, o->policy.walk, SIM_WALK_WORKER);
+	if (written < 0)
+		return;
+	o->worker.candidates++;
+	o->worker.failures += written == 0;
+	o->worker.due += written ? (uint64_t)written * o->pace.write_ns : o->pace.visit_ns;
+}
+
+static void o_worker_until(struct oracle *o, uint64_t time)
+{
+	while (o->worker.due <= time) {
+		o->now = o->worker.due;
+		o_worker_act(o);
+	}
+	o->now = time;
+}
+
+/* What a reclaim pass asks of a memcg, from the kernel's formulas. */
+static void o_reclaim(struct oracle *o, int m, unsigned priority)
+{
+	uint64_t entries = (uint64_t)o->n[m], swapins = o->disk_swapins[m], bytes = 0;
+	uint64_t reprieve = swapins < entries ? swapins : entries;
+	int64_t freeable, total, done = 0, before = (int64_t)o->deferred[m], left;
+
+	if (!entries)
+		return;
+	for (int i = 0; i < o->n[m]; i++)
+		bytes += o->slots[o->lru[m][i]].len;
+	o->disk_swapins[m] = swapins - reprieve;
+	freeable = (int64_t)((entries - reprieve) * (bytes >> 12) / entries);
+	if (!freeable)
+		return;
+	total = (before >> priority) + 4 * (freeable >> priority) / 2;
+	if (total > 2 * freeable)
+		total = 2 * freeable;
+	while (total >= 128 || total >= freeable) {
+		int64_t n = total < 128 ? total : 128;
+
+		o->counters.shrinker_scans++;
+		if (!o_walk(o, m, (uint32_t)n, SIM_WALK_SHRINKER))
+			break;
+		total -= n;
+		done += n;
+	}
+	left = before + 4 * (freeable >> priority) / 2 - done;
+	o->deferred[m] = (uint64_t)(left < 0 ? 0 : left > 2 * freeable ? 2 * freeable : left);
 }
 
 static bool o_may_store(struct oracle *o, const struct db_event *e)
@@ -267,7 +321,7 @@ static bool o_may_store(struct oracle *o, const struct db_event *e)
 	}
 	o->counters.store_rejected++;
 	if (o->full && o->policy.shrink_enabled)
-		o->queued = true;
+		o->worker.queued = true;
 	return false;
 }
 
@@ -340,9 +394,9 @@ static void o_refuse(struct oracle *o, const struct db_event *e, int slot, int p
 		s->fresh = true;
 		s->written_back = false;
 	}
-	if (o->queued)
-		o_worker(o);
-	o->queued = false;
+	if (o->worker.queued && o->worker.due == UINT64_MAX)
+		o->worker.due = o->now + o->pace.lag_ns;
+	o_worker_until(o, o->now);
 }
 
 static void o_out(struct oracle *o, const struct db_event *e)
@@ -428,6 +482,7 @@ static void o_in(struct oracle *o, const struct db_event *e)
 		s->fresh = false;
 		o->counters.pswpin++;
 		o->counters.disk_refaults++;
+		o->disk_swapins[e->memcg]++;
 		log_add(o->log, (struct mark_row){ .mark = MARK_READ,
 						   .area = e->area,
 						   .slot = e->slot,
@@ -459,17 +514,23 @@ static void o_free(struct oracle *o, const struct db_event *e)
 
 static void o_event(struct oracle *o, const struct db_event *e)
 {
-	o->now = e->time_ns;
+	bool own_scans = o->policy.shrinker == 1;
+
+	o_worker_until(o, e->time_ns);
 	if (e->kind == DB_OUT)
 		o_out(o, e);
 	else if (e->kind == DB_IN)
 		o_in(o, e);
 	else if (e->kind == DB_FREE)
 		o_free(o, e);
-	else if (e->kind == DB_SCAN && o->policy.shrinker != 0)
-		o_walk(o, e->memcg, e->slot, SIM_WALK_SHRINKER);
-	else if (e->kind == DB_RECLAIM && o->direct_open && o->direct_task == e->task)
+	if (e->kind == DB_RECLAIM && o->direct_open && o->direct_task == e->task)
 		o_end_direct(o);
+	if (e->kind == DB_RECLAIM && own_scans)
+		o_reclaim(o, e->memcg, e->order);
+	if (e->kind == DB_SCAN && o->policy.shrinker != 0 && !own_scans) {
+		o->counters.shrinker_scans++;
+		o_walk(o, e->memcg, e->slot, SIM_WALK_SHRINKER);
+	}
 }
 
 /* -------------------------------------------------------------------------------- model and oracle */
@@ -587,8 +648,13 @@ static struct db_event random_event(uint64_t *random)
 		return e;
 	}
 	/* RECLAIM acts; the others must not. */
-	return random_slot_event(random,
-				 which < 96 ? DB_RECLAIM : (uint8_t)(DB_WB + random_below(random, 2)));
+	e = random_slot_event(random, which < 96 ? DB_RECLAIM :
+				      which < 98 ? DB_WORKER :
+						   DB_SHRINK);
+	if (e.kind == DB_RECLAIM)
+		e.order = (uint8_t)(random_below(random, 2) ? random_below(random, 4) :
+							      random_below(random, 13));
+	return e;
 }
 
 struct pair {
@@ -609,7 +675,7 @@ static struct sim_machine oracle_machine(void)
 				     .area_slots = { AREA_SLOTS, AREA_SLOTS } };
 }
 
-static struct pair new_pair(const char *policy_text)
+static struct pair new_pair(const char *policy_text, struct sim_pace pace)
 {
 	struct sim_policy policy = policy_of(policy_text);
 	struct pair pair = { .machine = oracle_machine(),
@@ -617,6 +683,9 @@ static struct pair new_pair(const char *policy_text)
 			     .oracle = calloc(1, sizeof(*pair.oracle)) };
 
 	assert_non_null(pair.oracle);
+	pair.machine.learnt = (struct sim_learnt){ .pace = pace, .has_reclaims = true };
+	pair.oracle->pace = pace;
+	pair.oracle->worker.due = UINT64_MAX;
 	pair.oracle->policy = policy;
 	pair.oracle->log = new_log();
 	pair.oracle->limit = policy.pool_bytes ? (uint64_t)policy.pool_bytes / 4096 : 300 * 9 / 100;
@@ -663,9 +732,9 @@ static void feed_parts(struct pair *pair, const struct db_event *head, uint64_t 
 	}
 }
 
-static void race_oracle(const char *policy, uint64_t seed, int events)
+static void race_oracle(const char *policy, struct sim_pace pace, uint64_t seed, int events)
 {
-	struct pair pair = new_pair(policy);
+	struct pair pair = new_pair(policy, pace);
 	uint64_t random = seed, now = 5'000'000'000;
 
 	for (int i = 0; i < events; i++) {
@@ -689,26 +758,46 @@ static const char *const oracle_policies[] = {
 	"hysteresis",
 	"unbatched+second_chance=off",
 	"unbatched+shrinker=off",
+	"unbatched+shrinker=on",
+	"unbatched+shrinker=on+pool=1G+second_chance=off",
 	"unbatched+pool=20K+accept=100",
 	"unbatched+pool=64K+walk=3+store_walk=2+accept=0",
 	"unbatched+pool=4095",
 	"unbatched+pool=1G",
 };
 
+static const struct sim_pace at_once = { 0 };
+
+static void race_all_policies(struct sim_pace pace)
+{
+	for (size_t p = 0; p < sizeof(oracle_policies) / sizeof(oracle_policies[0]); p++)
+		for (uint64_t seed = 1; seed <= 12; seed++)
+			race_oracle(oracle_policies[p], pace, seed * 7919 + p, 600);
+}
+
 static void model_agrees_with_the_oracle_on_random_traces(void **state)
 {
 	(void)state;
-	for (size_t p = 0; p < sizeof(oracle_policies) / sizeof(oracle_policies[0]); p++)
-		for (uint64_t seed = 1; seed <= 12; seed++)
-			race_oracle(oracle_policies[p], seed * 7919 + p, 600);
+	race_all_policies(at_once);
+}
+
+/* Events are some 100 us or some seconds apart: runs are cut into at any place. */
+static void model_agrees_with_the_oracle_when_the_worker_takes_time(void **state)
+{
+	(void)state;
+	race_all_policies((struct sim_pace){ .lag_ns = 300'000, .visit_ns = 90'000, .write_ns = 400'000 });
+	race_all_policies((struct sim_pace){ .visit_ns = 1'000, .write_ns = 20'000'000 });
+	race_all_policies((struct sim_pace){ .lag_ns = 2'000'000'000 });
 }
 
 static void model_agrees_with_the_oracle_on_long_traces(void **state)
 {
 	(void)state;
 	/* Long enough that lists outgrow their chunks and are compacted. */
-	race_oracle("unbatched+pool=1G+shrinker=off", 99, 12000);
-	race_oracle("memcg-1+pool=100K", 98, 12000);
+	race_oracle("unbatched+pool=1G+shrinker=off", at_once, 99, 12000);
+	race_oracle("memcg-1+pool=100K", at_once, 98, 12000);
+	race_oracle("unbatched+pool=200K+shrinker=on",
+		    (struct sim_pace){ .lag_ns = 1000, .visit_ns = 1000, .write_ns = 90'000 }, 97, 12000);
 }
 
 /* ---------------------------------------------------------------------------------- corner cases */
@@ -813,6 +902,192 @@ static void shrink_off_takes_stores_again_just_below_the_limit(void **state)
 	assert_int_equal(sim_counters(b.sim)->store_rejected, 1);
 	assert_int_equal(sim_counters(b.sim)->shrink_worker_wakeups, 0);
 	free_bench(&b);
+}
+
+static struct bench new_paced_bench(const char *policy_text, struct sim_pace pace)
+{
+	struct sim_policy policy = policy_of(policy_text);
+	struct bench bench = { .machine = small_machine(64), .log = new_log() };
+
+	bench.machine.learnt.pace = pace;
+	assert_int_equal(sim_new(&policy, &bench.machine, &bench.log->sink, &bench.sim), ZR_OK);
+	return bench;
+}
+
+static void store_at(struct bench *bench, uint32_t slot, uint64_t time_ns)
+{
+	struct db_event event = event_out(slot, 1, 4096);
+
+	event.time_ns = time_ns;
+	feed(bench, event);
+}
+
+/* Ten pages fill the pool; it takes stores again at five. A page is written every 1000 ns, from 100 on. */
+static void stores_are_refused_while_the_worker_drains(void **state)
+{
+	struct bench b = new_paced_bench("memcg-1+pool=40K+accept=50+second_chance=off",
+					 (struct sim_pace){ .lag_ns = 100, .write_ns = 1000 });
+	const struct sim_counters *c = sim_counters(b.sim);
+
+	(void)state;
+	store_pages(&b, 0, 10);
+	store_at(&b, 20, 0);
+	assert_int_equal(c->shrink_worker_wakeups, 0);
+	store_at(&b, 21, 2099); /* two are written */
+	assert_int_equal(c->written_back_pages, 2);
+	store_at(&b, 22, 4099); /* four: six are left */
+	assert_int_equal(c->written_back_pages, 4);
+	assert_int_equal(c->store_rejected, 3);
+	store_at(&b, 23, 4100); /* five */
+	assert_int_equal(c->store_rejected, 3);
+	assert_int_equal(slot_at(&b, 23), SIM_SLOT_ZSWAP);
+	/* What was refused meanwhile has queued it once more: one page for the one that came. */
+	store_at(&b, 24, 100000);
+	assert_int_equal(c->shrink_worker_wakeups, 2);
+	assert_int_equal(c->written_back_pages, 6);
+	free_bench(&b);
+}
+
+static void writes_of_the_worker_carry_the_time_at_which_it_did_them(void **state)
+{
+	struct bench b = new_paced_bench("memcg-1+pool=40K+accept=50+second_chance=off",
+					 (struct sim_pace){ .lag_ns = 100, .write_ns = 1000 });
+	uint32_t at, n = 0;
+
+	(void)state;
+	store_pages(&b, 0, 10);
+	store_at(&b, 20, 7);
+	at = b.log->n;
+	store_at(&b, 21, 1000000);
+	for (uint32_t i = at; i < b.log->n; i++)
+		if (b.log->rows[i].mark == MARK_WRITE && b.log->rows[i].slot < 10)
+			assert_int_equal(b.log->rows[i].time_ns, 107 + 1000 * n++);
+	assert_int_equal(n, 5);
+	free_bench(&b);
+}
+
+static void the_knob_worker_says_how_fast_it_writes(void **state)
+{
+	struct bench b = new_paced_bench("memcg-1+pool=40K+accept=50+second_chance=off+worker=1000000",
+					 (struct sim_pace){ .lag_ns = 100, .write_ns = 999'999 });
+
+	(void)state;
+	store_pages(&b, 0, 10);
+	store_at(&b, 20, 0);
+	store_at(&b, 21, 3100);
+	assert_int_equal(sim_counters(b.sim)->written_back_pages, 4);
+	free_bench(&b);
+	b = new_paced_bench("memcg-1+pool=40K+accept=50+second_chance=off+worker=now",
+			    (struct sim_pace){ .lag_ns = 100, .write_ns = 999'999 });
+	store_pages(&b, 0, 10);
+	store_at(&b, 20, 0);
+	assert_int_equal(sim_counters(b.sim)->written_back_pages, 5);
+	free_bench(&b);
+}
+
+static void a_refusal_outside_the_recorded_ones_did_not_compress(void **state)
+{
+	struct bench b = { .machine = small_machine(64), .log = new_log() };
+	static const struct sim_span spans[] = { { 10, 20 }, { 30, 40 } };
+	static const uint64_t times[] = { 9, 10, 20, 21, 35, 41 };
+	struct sim_policy policy = policy_of("unbatched");
+
+	(void)state;
+	b.machine.learnt = (struct sim_learnt){ .knows_refusals = true, .refusals = spans, .n_refusals = 2 };
+	assert_int_equal(sim_new(&policy, &b.machine, &b.log->sink, &b.sim), ZR_OK);
+	for (uint32_t i = 0; i < sizeof(times) / sizeof(times[0]); i++) {
+		struct db_event event = event_rejected(i, 1, DB_REASON_LIMIT);
+
+		event.time_ns = times[i];
+		feed(&b, event);
+		assert_int_equal(slot_at(&b, i), i == 1 || i == 2 || i == 4 ? SIM_SLOT_ZSWAP :
+									      SIM_SLOT_DISK);
+	}
+	free_bench(&b);
+}
+
+static struct db_event event_reclaim(uint16_t memcg, uint8_t priority)
+{
+	return (struct db_event){ .kind = DB_RECLAIM, .memcg = memcg, .order = priority };
+}
+
+/* 300 whole pages: F = 300. At priority 1, delta = 300: two walks of 128 and 44 put off. */
+static void the_shrinker_walks_in_batches_and_puts_off_the_rest(void **state)
+{
+	struct bench b = { .machine = small_machine(512), .log = new_log() };
+	struct sim_policy policy = policy_of("unbatched+shrinker=on+second_chance=off");
+	const struct sim_counters *c;
+
+	(void)state;
+	b.machine.learnt.has_reclaims = true;
+	assert_int_equal(sim_new(&policy, &b.machine, &b.log->sink, &b.sim), ZR_OK);
+	c = sim_counters(b.sim);
+	store_pages(&b, 0, 300);
+	feed(&b, event_reclaim(1, 12));
+	assert_int_equal(c->shrinker_scans, 0);
+	feed(&b, event_reclaim(1, 1));
+	assert_int_equal(c->shrinker_scans, 2);
+	assert_int_equal(c->written_back_pages, 256);
+	assert_int_equal(b.sim->memcgs[1].deferred, 44);
+	/* 44 are left: F = 44, total = 22 + 44 >= F, one walk over 66. */
+	feed(&b, event_reclaim(1, 1));
+	assert_int_equal(c->shrinker_scans, 3);
+	assert_int_equal(c->written_back_pages, 300);
+	free_bench(&b);
+}
+
+static void reads_from_disk_spare_as_many_entries_once(void **state)
+{
+	struct bench b = { .machine = small_machine(512), .log = new_log() };
+	struct sim_policy policy = policy_of("unbatched+shrinker=on+second_chance=off");
+
+	(void)state;
+	b.machine.learnt.has_reclaims = true;
+	assert_int_equal(sim_new(&policy, &b.machine, &b.log->sink, &b.sim), ZR_OK);
+	store_pages(&b, 0, 260);
+	feed(&b, event_reclaim(1, 1)); /* delta 260: two walks */
+	assert_int_equal(sim_counters(b.sim)->written_back_pages, 256);
+	for (uint32_t slot = 0; slot < 4; slot++) {
+		struct db_event event = event_in(slot, DB_IN_DISK);
+
+		event.memcg = 1;
+		feed(&b, event);
+	}
+	feed(&b, event_reclaim(1, 0)); /* four entries, all spared: F = 0 */
+	assert_int_equal(sim_counters(b.sim)->written_back_pages, 256);
+	feed(&b, event_reclaim(1, 0));
+	assert_int_equal(sim_counters(b.sim)->written_back_pages, 260);
+	free_bench(&b);
+}
+
+static void recorded_scans_hold_as_long_as_the_limits_do(void **state)
+{
+	static const struct {
+		const char *policy;
+		bool has_reclaims, has_scans;
+		uint64_t scans; /* one SCAN; or from one RECLAIM of 300 entries at priority 1, two */
+	} cases[] = {
+		{ "unbatched", true, true, 1 },		     { "unbatched+pool=20%", true, true, 1 },
+		{ "unbatched+pool=10%", true, true, 2 },     { "unbatched+accept=50", true, true, 2 },
+		{ "unbatched+pool=10%", false, true, 1 },    { "unbatched+shrinker=on", true, false, 2 },
+		{ "unbatched+shrinker=on", false, true, 1 }, { "unbatched+shrinker=off", true, true, 0 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct bench b = { .machine = small_machine(512), .log = new_log() };
+		struct sim_policy policy = policy_of(cases[i].policy);
+
+		policy.second_chance = false;
+		b.machine.learnt.has_reclaims = cases[i].has_reclaims;
+		b.machine.learnt.has_scans = cases[i].has_scans;
+		assert_int_equal(sim_new(&policy, &b.machine, &b.log->sink, &b.sim), ZR_OK);
+		store_pages(&b, 0, 300);
+		feed(&b, event_reclaim(1, 1));
+		feed(&b, event_scan(1, 100));
+		assert_int_equal(sim_counters(b.sim)->shrinker_scans, cases[i].scans);
+		free_bench(&b);
+	}
 }
 
 /* With 6.12's budget of one, the first 16 visits only clear bits, and the run ends. */
@@ -1183,6 +1458,12 @@ static void ids_outside_the_machine_are_refused(void **state)
 	assert_int_equal(check_one(event_free(60, 5)), ZR_CORRUPT);
 	assert_int_equal(check_one(event_free(60, 4)), ZR_OK);
 	assert_int_equal(check_one(event_scan(1, UINT32_MAX)), ZR_OK);
+	e = event_scan(1, 0);
+	e.kind = DB_RECLAIM;
+	e.order = 13;
+	assert_int_equal(check_one(e), ZR_CORRUPT);
+	e.order = 12;
+	assert_int_equal(check_one(e), ZR_OK);
 	e = event_scan(0, 0);
 	e.kind = DB_KIND_COUNT;
 	assert_int_equal(check_one(e), ZR_CORRUPT);
@@ -1221,11 +1502,19 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(model_agrees_with_the_oracle_on_random_traces),
+		cmocka_unit_test(model_agrees_with_the_oracle_when_the_worker_takes_time),
 		cmocka_unit_test(model_agrees_with_the_oracle_on_long_traces),
 		cmocka_unit_test(a_full_pool_refuses_until_it_has_drained_to_the_threshold),
 		cmocka_unit_test(a_pool_that_never_was_full_takes_stores_above_the_threshold),
 		cmocka_unit_test(limit_and_threshold_truncate_twice),
 		cmocka_unit_test(shrink_off_takes_stores_again_just_below_the_limit),
+		cmocka_unit_test(stores_are_refused_while_the_worker_drains),
+		cmocka_unit_test(writes_of_the_worker_carry_the_time_at_which_it_did_them),
+		cmocka_unit_test(the_knob_worker_says_how_fast_it_writes),
+		cmocka_unit_test(a_refusal_outside_the_recorded_ones_did_not_compress),
+		cmocka_unit_test(the_shrinker_walks_in_batches_and_puts_off_the_rest),
+		cmocka_unit_test(reads_from_disk_spare_as_many_entries_once),
+		cmocka_unit_test(recorded_scans_hold_as_long_as_the_limits_do),
 		cmocka_unit_test(the_worker_of_a_fresh_pool_gives_up_after_16_failures),
 		cmocka_unit_test(a_worker_with_a_large_budget_drains_to_the_threshold),
 		cmocka_unit_test(a_short_list_is_rotated_and_written_in_one_walk),

@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BATCH_ON = 32, BATCH_MAX = 256, WALK_MAX = 1 << 20, WORD_BYTES = 64 };
+enum { BATCH_ON = 32, BATCH_MAX = 256, WALK_MAX = 1 << 20, WORKER_MAX = 1'000'000'000, WORD_BYTES = 64 };
 
 static const struct sim_policy base = {
 	.batch = 1,
@@ -25,6 +25,7 @@ static const struct sim_policy base = {
 	.accept_percent = SIM_RECORDED,
 	.pool_percent = SIM_RECORDED,
 	.shrinker = SIM_RECORDED,
+	.worker = SIM_RECORDED,
 	.second_chance = true,
 };
 
@@ -67,6 +68,7 @@ enum knob_id {
 	KNOB_POOL,
 	KNOB_MEM,
 	KNOB_SHRINKER,
+	KNOB_WORKER,
 	KNOB_SECOND_CHANCE,
 	KNOB_ORDER,
 	KNOB_SLOTS,
@@ -87,7 +89,9 @@ static const struct sim_knob_help knobs[] = {
 	[KNOB_MEM] = { "mem", "BYTES[K|M|G]|recorded",
 		       "memory of the machine, the basis of pool=PCT%" },
 	[KNOB_SHRINKER] = { "shrinker", "on|off|recorded",
-			    "the memory-pressure shrinker: on = its scans as recorded, off = none" },
+			    "the memory-pressure shrinker: recorded = its scans too, unless the limits differ" },
+	[KNOB_WORKER] = { "worker", "recorded|now|N",
+			  "pages a second that the background worker writes; now = all at once" },
 	[KNOB_SECOND_CHANCE] = { "second_chance", "on|off",
 				 "a new entry is passed over once before it is written back" },
 	[KNOB_ORDER] = { "order", "lru|sorted|cluster",
@@ -230,6 +234,12 @@ static bool parse_shrinker(const char *text, int32_t *out)
 	return true;
 }
 
+static bool parse_worker(const char *text, int32_t *out)
+{
+	*out = 0;
+	return strcmp(text, "now") == 0 || parse_count(text, 1, WORKER_MAX, out);
+}
+
 /* The value "recorded", where a knob has it. */
 static bool set_recorded(enum knob_id knob, struct sim_policy *policy)
 {
@@ -246,6 +256,9 @@ static bool set_recorded(enum knob_id knob, struct sim_policy *policy)
 		return true;
 	case KNOB_SHRINKER:
 		policy->shrinker = SIM_RECORDED;
+		return true;
+	case KNOB_WORKER:
+		policy->worker = SIM_RECORDED;
 		return true;
 	case KNOB_SLOTS:
 		policy->slots = SIM_SLOTS_RECORDED;
@@ -278,6 +291,8 @@ static bool set_knob(enum knob_id knob, const char *value, struct sim_policy *po
 		return parse_bytes(value, &policy->mem_bytes);
 	case KNOB_SHRINKER:
 		return parse_shrinker(value, &policy->shrinker);
+	case KNOB_WORKER:
+		return parse_worker(value, &policy->worker);
 	case KNOB_SECOND_CHANCE:
 		return parse_switch(value, &policy->second_chance);
 	case KNOB_ORDER:
@@ -418,12 +433,14 @@ static void recorded_or(char *text, size_t bytes, int32_t value, const char *uni
 
 void sim_policy_to_text(const struct sim_policy *policy, char *text, size_t bytes)
 {
-	char accept[16], pool[32], mem[32] = "recorded";
+	char accept[16], pool[32], mem[32] = "recorded", worker[16] = "now";
 	const char *shrinker = policy->shrinker == SIM_RECORDED ? "recorded" :
 			       policy->shrinker			? "on" :
 								  "off";
 
 	recorded_or(accept, sizeof(accept), policy->accept_percent, "");
+	if (policy->worker)
+		recorded_or(worker, sizeof(worker), policy->worker, "");
 	recorded_or(pool, sizeof(pool), policy->pool_percent, "%");
 	if (policy->pool_bytes)
 		snprintf(pool, sizeof(pool), "%lld", (long long)policy->pool_bytes);
@@ -431,9 +448,9 @@ void sim_policy_to_text(const struct sim_policy *policy, char *text, size_t byte
 		snprintf(mem, sizeof(mem), "%lld", (long long)policy->mem_bytes);
 	snprintf(text, bytes,
 		 "batch=%d+plug=%s+walk=%d+store_walk=%d+shrink_enabled=%d+accept=%s+pool=%s+mem=%s+"
-		 "shrinker=%s+second_chance=%s+order=%s+slots=%s",
+		 "shrinker=%s+worker=%s+second_chance=%s+order=%s+slots=%s",
 		 policy->batch, policy->plug ? "on" : "off", policy->walk, policy->store_walk,
-		 policy->shrink_enabled, accept, pool, mem, shrinker,
+		 policy->shrink_enabled, accept, pool, mem, shrinker, worker,
 		 policy->second_chance ? "on" : "off", order_names[policy->order],
 		 slots_names[policy->slots]);
 }

@@ -42,7 +42,7 @@ static void presets_mean_what_their_studies_say(void **state)
 	p = policy_of("unbatched");
 	assert_true(p.batch == 1 && !p.plug && p.shrink_enabled && p.second_chance && p.walk == 32);
 	assert_true(p.accept_percent == SIM_RECORDED && p.pool_percent == SIM_RECORDED &&
-		    p.shrinker == SIM_RECORDED && !p.pool_bytes && !p.mem_bytes);
+		    p.shrinker == SIM_RECORDED && p.worker == SIM_RECORDED && !p.pool_bytes && !p.mem_bytes);
 	p = policy_of("batched");
 	assert_true(p.batch == 32 && !p.plug);
 	p = policy_of("plug-only");
@@ -73,6 +73,12 @@ static void knobs_overwrite_from_left_to_right(void **state)
 	assert_int_equal(p.pool_bytes, 3ll << 30);
 	assert_int_equal(p.accept_percent, 50);
 	assert_int_equal(p.mem_bytes, 2ll << 40);
+	p = policy_of("unbatched+worker=now");
+	assert_int_equal(p.worker, 0);
+	p = policy_of("unbatched+worker=now+worker=25000");
+	assert_int_equal(p.worker, 25000);
+	p = policy_of("unbatched+worker=9+worker=recorded");
+	assert_int_equal(p.worker, SIM_RECORDED);
 	p = policy_of("plugged+pool=1G+pool=recorded+shrinker=off+shrinker=recorded+second_chance=off");
 	assert_int_equal(p.pool_bytes, 0);
 	assert_int_equal(p.shrinker, SIM_RECORDED);

@@ -43,7 +43,8 @@ struct sim_policy {
 	int32_t pool_percent;	 /* max_pool_percent, or SIM_RECORDED */
 	int64_t pool_bytes;	 /* instead of a percentage; 0 = unused */
 	int64_t mem_bytes;	 /* memory of the machine; 0 = recorded */
-	int32_t shrinker;	 /* the memory-pressure shrinker: 0, 1, or SIM_RECORDED (scans as recorded) */
+	int32_t shrinker;	 /* the memory-pressure shrinker: 0, 1, or SIM_RECORDED */
+	int32_t worker; /* pages a second that the background worker writes; 0 = at once; or SIM_RECORDED */
 	bool second_chance;
 	enum sim_order order;
 	enum sim_slots slots;
@@ -73,6 +74,37 @@ void sim_policy_to_text(const struct sim_policy *policy, char *text, size_t byte
 
 /* ------------------------------------------------------------------------------------------- model */
 
+/* How fast the background worker is: from being queued to its start, for a shrink call that writes nothing, and
+ * for each page that one writes. All 0: it is done at once. */
+struct sim_pace {
+	uint64_t lag_ns, visit_ns, write_ns;
+};
+
+/* The pace at one time. */
+struct sim_paced {
+	uint64_t from_ns; /* for SIM_PACED_NS; of time 0, a multiple of that */
+	struct sim_pace pace;
+};
+
+#define SIM_PACED_NS 50'000'000ull
+
+/* A stretch of time, both ends included. */
+struct sim_span {
+	uint64_t from_ns, to_ns;
+};
+
+/* What the events themselves tell of the recorded kernel; see learn.h. */
+struct sim_learnt {
+	struct sim_pace pace; /* on the whole, */
+	const struct sim_paced *paced; /* and at the times at which there was a worker to learn from */
+	uint32_t n_paced;
+	uint64_t worker_visits, written_pages; /* from which it was learnt */
+	bool has_reclaims, has_scans;	       /* any RECLAIM, any SCAN */
+	bool knows_refusals;		       /* were the spans below looked for? */
+	const struct sim_span *refusals;       /* in which the pool refused stores, ascending */
+	uint32_t n_refusals;
+};
+
 /* What the model must know of the recorded machine; from the environment of the trace. */
 struct sim_machine {
 	uint32_t page_size;
@@ -80,6 +112,7 @@ struct sim_machine {
 	int32_t max_pool_percent, accept_threshold_percent;
 	uint32_t n_memcgs, n_areas; /* highest id + 1 */
 	uint64_t area_slots[DB_AREA_MAX + 1];
+	struct sim_learnt learnt; /* by the first pass over the events; the spans are of its arena */
 };
 
 enum zr_err sim_machine_load(struct db *db, uint32_t host, struct sim_machine *out);
@@ -142,6 +175,7 @@ struct sim_sink {
 	X(lru_inversions)                                                                          \
 	X(pool_pages_max)                                                                          \
 	X(walks)                                                                                   \
+	X(shrinker_scans) /* walks that the memory-pressure shrinker was asked for */              \
 	X(rotated)                                                                                 \
 	X(unknown_refaults) /* a slot came back whose swap-out the trace does not have */          \
 	X(cached_refaults)  /* a slot came back although its only copy was in memory */            \

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Writing entries out of the pool: the LRU walk and the background worker (Linux 6.12 to 7.3).
+ * Writing entries out of the pool: the LRU walk (Linux 6.12 to 7.3).
  *
  * The walk starts at the oldest entry and looks at no more than its budget. An entry with the referenced
  * bit loses it and goes to the tail, the second chance; one without is written back. The list is live: in
@@ -11,21 +11,10 @@
  * order=sorted tells the sink the pages of a walk when it is over, in the order of their slots. order=cluster
  * goes on, after each entry written, with the pages in the slots behind it as long as they are in the pool
  * and of the memcg, referenced or not; they are charged to the budget. No kernel does either.
- *
- * The worker visits the memcgs round robin, by dense id and going on where the last run stopped, one
- * shrink call each, until the pool is at or below the accept threshold. A memcg without entries is passed
- * over (but its call is counted); a call that wrote nothing is a failure, a whole round without candidates
- * too; the sixteenth failure of a run ends it.
- *
- * When it runs: to its end, right after the event whose failed store queued it, at that event's time. The
- * kernel's runs in a thread of its own, so stores that were rejected while it drained are rejected here
- * only if a run ends early.
  */
 #include "replayer/model.h"
 
 #include <stdlib.h>
-
-enum { WORKER_FAILURES_MAX = 16 }; /* MAX_RECLAIM_RETRIES of Linux */
 
 static void count_write_back(struct sim *sim, uint32_t index)
 {
@@ -109,6 +98,7 @@ static void write_popped(struct sim *sim, uint32_t index)
 
 	zs_free(&sim->pool, (uint32_t)slot->data);
 	sim->compressed_bytes -= slot->len;
+	sim->memcgs[slot->memcg].bytes -= slot->len;
 	count_write_back(sim, index);
 	sim_walk_write(sim, index);
 }
@@ -167,29 +157,4 @@ enum db_shrink sim_shrink_memcg(struct sim *sim, uint16_t memcg, uint32_t budget
 	if (!sim->lru.lists[memcg].live)
 		return DB_SHRINK_EMPTY;
 	return sim_walk(sim, memcg, budget, kind) ? DB_SHRINK_OK : DB_SHRINK_AGAIN;
-}
-
-void sim_run_worker(struct sim *sim)
-{
-	uint32_t failures = 0, candidates = 0;
-
-	sim->counters.shrink_worker_wakeups++;
-	do {
-		enum db_shrink result;
-
-		if (sim->next_memcg == sim->machine.n_memcgs) {
-			sim->next_memcg = 0;
-			if (!candidates && ++failures == WORKER_FAILURES_MAX)
-				break;
-			candidates = 0;
-			continue;
-		}
-		result = sim_shrink_memcg(sim, (uint16_t)sim->next_memcg++, (uint32_t)sim->policy.walk,
-					  SIM_WALK_WORKER);
-		if (result == DB_SHRINK_EMPTY)
-			continue;
-		candidates++;
-		if (result == DB_SHRINK_AGAIN && ++failures == WORKER_FAILURES_MAX)
-			break;
-	} while (sim->pool.pages > sim->accept_pages);
 }

@@ -6,7 +6,8 @@
  * so until a later store finds it at or below the accept threshold. Only that decision is the model's; of
  * a recorded rejection
  *
- *   LIMIT, ALLOC, UNKNOWN  is tried again here
+ *   LIMIT, ALLOC, UNKNOWN  is tried again here; but a LIMIT at a time when the recorded pool cannot have been
+ *                          full (learn.h) is a COMPRESS
  *   MEMCG_LIMIT            the cgroup's own limit was met: one shrink call over its list (store_walk), and
  *                          the store goes on if that wrote something
  *   COMPRESS               does not compress here either, but meets the limit first as in the kernel
@@ -34,9 +35,27 @@ static bool is_rejected(const struct db_event *event)
 	return outcome == DB_OUT_REJECTED || outcome == DB_OUT_KEPT;
 }
 
-static enum db_reason reason_of(const struct db_event *event)
+/* Was it the recorded pool that refused? See learn.h. */
+static bool was_refusing(struct sim *sim)
 {
-	return is_rejected(event) ? (enum db_reason)db_flags_reason(event->flags) : DB_REASON_UNKNOWN;
+	const struct sim_learnt *learnt = &sim->machine.learnt;
+
+	if (!learnt->knows_refusals)
+		return true;
+	while (sim->refusal < learnt->n_refusals &&
+	       learnt->refusals[sim->refusal].to_ns < sim->now_ns)
+		sim->refusal++;
+	return sim->refusal < learnt->n_refusals &&
+	       learnt->refusals[sim->refusal].from_ns <= sim->now_ns;
+}
+
+static enum db_reason reason_of(struct sim *sim, const struct db_event *event)
+{
+	enum db_reason reason = (enum db_reason)db_flags_reason(event->flags);
+
+	if (!is_rejected(event))
+		return DB_REASON_UNKNOWN;
+	return reason == DB_REASON_LIMIT && !was_refusing(sim) ? DB_REASON_COMPRESS : reason;
 }
 
 /* The limit with hysteresis; looked at once a store, also by stores that then fail. */
@@ -51,16 +70,16 @@ static bool is_below_limit(struct sim *sim)
 	return !sim->full;
 }
 
-static bool passes_memcg_limit(struct sim *sim, const struct db_event *event)
+static bool passes_memcg_limit(struct sim *sim, const struct db_event *event, enum db_reason reason)
 {
-	return reason_of(event) != DB_REASON_MEMCG_LIMIT ||
+	return reason != DB_REASON_MEMCG_LIMIT ||
 	       sim_shrink_memcg(sim, event->memcg, (uint32_t)sim->policy.store_walk, SIM_WALK_STORE) ==
 		       DB_SHRINK_OK;
 }
 
 static bool may_store(struct sim *sim, const struct db_event *event)
 {
-	enum db_reason reason = reason_of(event);
+	enum db_reason reason = reason_of(sim, event);
 	bool stored;
 
 	if (reason == DB_REASON_OFF)
@@ -73,27 +92,27 @@ static bool may_store(struct sim *sim, const struct db_event *event)
 	if (sim->policy.drive == SIM_DRIVE_WRITEBACKS)
 		stored = !is_rejected(event);
 	else
-		stored = passes_memcg_limit(sim, event) && is_below_limit(sim) &&
+		stored = passes_memcg_limit(sim, event, reason) && is_below_limit(sim) &&
 			 reason != DB_REASON_COMPRESS;
 	if (stored)
 		sim->counters.store_succeeded++;
 	else
 		sim->counters.store_rejected++;
 	if (!stored && sim->full && sim->policy.shrink_enabled)
-		sim->worker_queued = true;
+		sim->worker.queued = true;
 	return stored;
 }
 
 static uint16_t length_of(struct sim *sim, uint32_t index, uint16_t memcg, uint16_t recorded)
 {
 	if (recorded) {
-		sim->memcg_len[memcg] = recorded;
+		sim->memcgs[memcg].len = recorded;
 		return recorded;
 	}
 	sim->counters.guessed_lengths++;
 	if (sim->slots[index].len)
 		return sim->slots[index].len;
-	return sim->memcg_len[memcg] ? sim->memcg_len[memcg] : (uint16_t)(sim->machine.page_size / 2);
+	return sim->memcgs[memcg].len ? sim->memcgs[memcg].len : (uint16_t)(sim->machine.page_size / 2);
 }
 
 static void store_page(struct sim *sim, uint32_t index, uint16_t memcg, uint16_t recorded_len)
@@ -112,6 +131,7 @@ static void store_page(struct sim *sim, uint32_t index, uint16_t memcg, uint16_t
 	slot->memcg = memcg;
 	lru_append(&sim->lru, memcg, index);
 	sim->compressed_bytes += len;
+	sim->memcgs[memcg].bytes += len;
 	sim->counters.zswpout++;
 	if (sim->sink && sim->sink->store)
 		sim->sink->store(sim->sink, len);
@@ -185,10 +205,7 @@ static void refuse(struct sim *sim, const struct db_event *event, uint32_t index
 		set_all(sim, index, pages, SIM_SLOT_CACHED);
 	else
 		write_direct(sim, event, index, pages);
-	if (sim->worker_queued) {
-		sim->worker_queued = false;
-		sim_run_worker(sim);
-	}
+	sim_worker_queue(sim);
 }
 
 static void out_zero(struct sim *sim, uint32_t index, uint32_t pages)

@@ -25,9 +25,14 @@ static void note_slot(struct survey_host *host, const struct db_batch *batch, ui
 		*top = end;
 }
 
-static void note_batch(struct survey_host *host, const struct db_batch *batch)
+static enum zr_err note_batch(struct survey_host *host, const struct db_batch *batch,
+			      struct zr_arena *arena)
 {
 	for (uint32_t row = 0; row < batch->n; row++) {
+		enum zr_err err = learn_row(&host->learn, batch, row, arena);
+
+		if (err)
+			return err;
 		if (batch->kind[row] == DB_GAP) {
 			host->gaps++;
 			host->lost += batch->slot[row];
@@ -42,24 +47,27 @@ static void note_batch(struct survey_host *host, const struct db_batch *batch)
 			host->other_events++;
 		host->last_ns = batch->time_ns[row];
 	}
+	return ZR_OK;
 }
 
-static enum zr_err read_events(struct survey_host *host, struct db_reader *reader)
+static enum zr_err read_events(struct survey_host *host, struct db_reader *reader, struct zr_arena *arena)
 {
 	const struct db_batch *batch;
 	enum zr_err err;
 
 	while (!(err = db_reader_next(reader, &batch)) && batch) {
 		err = sim_check_batch(&host->machine, batch);
+		if (!err)
+			err = note_batch(host, batch, arena);
 		if (err)
 			return err;
-		note_batch(host, batch);
 	}
-	return err;
+	return err ? err : learn_finish(&host->learn, arena, &host->machine.learnt);
 }
 
 /* An area whose size the trace does not say, as in imports of text, is as large as its events need. */
-static enum zr_err read_and_size(struct survey_host *host, struct db_reader *reader)
+static enum zr_err read_and_size(struct survey_host *host, struct db_reader *reader,
+				 struct zr_arena *arena)
 {
 	struct sim_machine *machine = &host->machine;
 	bool unsized[DB_AREA_MAX + 1];
@@ -70,14 +78,14 @@ static enum zr_err read_and_size(struct survey_host *host, struct db_reader *rea
 		if (unsized[area])
 			machine->area_slots[area] = (uint64_t)UINT32_MAX + 1;
 	}
-	err = read_events(host, reader);
+	err = read_events(host, reader, arena);
 	for (uint32_t area = 0; area <= DB_AREA_MAX; area++)
 		if (unsized[area])
 			machine->area_slots[area] = host->top_slots[area];
 	return err;
 }
 
-static enum zr_err survey_host(struct db *trace, struct survey_host *host)
+static enum zr_err survey_host(struct db *trace, struct survey_host *host, struct zr_arena *arena)
 {
 	struct db_filter filter = { .kinds = SURVEY_MODEL_KINDS | 1 << DB_GAP, .host = host->host };
 	struct db_reader *reader;
@@ -87,7 +95,7 @@ static enum zr_err survey_host(struct db *trace, struct survey_host *host)
 		err = db_reader_new(trace, &filter, &reader);
 	if (err)
 		return err;
-	err = read_and_size(host, reader);
+	err = read_and_size(host, reader, arena);
 	db_reader_free(reader);
 	return err;
 }
@@ -104,7 +112,7 @@ enum zr_err survey_trace(struct db *trace, struct zr_arena *arena, struct survey
 		err = zr_fail(ZR_NOMEM, "reading '%s': no memory for %zu hosts", db_path(trace), n_ids);
 	for (size_t i = 0; !err && i < n_ids; i++) {
 		(*out)[*n].host = ids[i];
-		err = survey_host(trace, &(*out)[*n]);
+		err = survey_host(trace, &(*out)[*n], arena);
 		/* A host without events (results only) leaves its place to the next. */
 		if (!err && (*out)[*n].events)
 			++*n;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The first pass over a trace: are all ids in range, how many events of what time are there, what was
- * lost, and how far do the slots reach. Everything that comes after may rely on it.
+ * lost, how far do the slots reach, and what can be learnt of the recorded kernel. Everything that comes after may rely on it.
  */
 #ifndef REPLAYER_SURVEY_H
 #define REPLAYER_SURVEY_H
 
-#include "replayer/replayer.h"
+#include "replayer/learn.h"
 
 /* The kinds that a model acts on when it is driven by demand, and by any drive. */
 enum {
@@ -22,6 +22,7 @@ struct survey_host {
 	uint64_t gaps, lost;	/* events lost, where the source says how many */
 	uint64_t first_ns, last_ns;
 	uint64_t top_slots[DB_AREA_MAX + 1]; /* highest slot named + 1 */
+	struct learn learn; /* until the pass is over; what came out is in the machine */
 };
 
 /* In the arena. ZR_NO_DATA if nothing in the trace can drive a model. */

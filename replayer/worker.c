@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The background worker that drains a pool which has refused a store (Linux 6.12 to 7.3).
+ *
+ * A run visits the memcgs round robin, by dense id and going on where the last run stopped, one
+ * shrink call each, until the pool is at or below the accept threshold. A memcg without entries is
+ * passed over (but its call is counted); a call that wrote nothing is a failure, a whole round
+ * without candidates too; the sixteenth failure of a run ends it.
+ *
+ * Time. In the kernel it is a thread of its own: while it drains, tasks go on and their stores are
+ * refused until one of them finds the pool at the threshold. So it has a pace here, learnt from the
+ * recording (learn.h) or given by the policy (knob worker), and does at each event what it would
+ * have done by then:
+ *
+ *   store refused ──> visit ──> visit ──> ... over ──lag──> visit ──> ...
+ *                     a visit: write_ns a page written, else visit_ns
+ *
+ * Between two runs lies at least the lag, which is also when it begins if a store was refused
+ * meanwhile. A visit takes effect as it begins and the next comes when its time is over, so with a
+ * budget of 32 entries the pool is up to 32 pages ahead of the kernel's. Visits to memcgs without
+ * entries take no time. With a pace of 0 a run is over before the next event.
+ *
+ * Cost: one compare an event while nothing is due.
+ */
+#include "replayer/model.h"
+
+enum { FAILURES_MAX = 16 }; /* MAX_RECLAIM_RETRIES of Linux */
+
+void sim_worker_init(struct sim *sim)
+{
+	sim->worker = (struct sim_worker){ .due_ns = UINT64_MAX };
+}
+
+/* What the recording has of the time, or of its whole. */
+static struct sim_pace learnt_pace(struct sim *sim, uint64_t time_ns)
+{
+	const struct sim_learnt *learnt = &sim->machine.learnt;
+	uint32_t *at = &sim->worker.paced;
+
+	while (*at < learnt->n_paced && learnt->paced[*at].from_ns + SIM_PACED_NS <= time_ns)
+		++*at;
+	return *at < learnt->n_paced && learnt->paced[*at].from_ns <= time_ns
+		       ? learnt->paced[*at].pace
+		       : learnt->pace;
+}
+
+static struct sim_pace pace_at(struct sim *sim, uint64_t time_ns)
+{
+	const uint64_t second = 1'000'000'000;
+	struct sim_pace pace;
+
+	if (!sim->policy.worker)
+		return (struct sim_pace){ 0 };
+	pace = learnt_pace(sim, time_ns);
+	if (sim->policy.worker != SIM_RECORDED)
+		pace.write_ns = second / (uint32_t)sim->policy.worker;
+	return pace;
+}
+
+/* A run that is queued now. */
+static uint64_t start_of_run(struct sim *sim, uint64_t now_ns)
+{
+	return now_ns + pace_at(sim, now_ns).lag_ns;
+}
+
+void sim_worker_queue(struct sim *sim)
+{
+	struct sim_worker *worker = &sim->worker;
+
+	if (!worker->queued)
+		return;
+	if (!worker->running && worker->due_ns == UINT64_MAX)
+		worker->due_ns = start_of_run(sim, sim->now_ns);
+	sim_worker_advance(sim, sim->now_ns);
+}
+
+static void begin_run(struct sim *sim)
+{
+	sim->worker.queued = false;
+	sim->worker.running = true;
+	sim->worker.failures = sim->worker.candidates = 0;
+	sim->counters.shrink_worker_wakeups++;
+}
+
+static void end_run(struct sim *sim)
+{
+	struct sim_worker *worker = &sim->worker;
+
+	worker->running = false;
+	worker->over_ns = worker->due_ns;
+	worker->due_ns = worker->queued ? start_of_run(sim, worker->over_ns) : UINT64_MAX;
+}
+
+static void visit(struct sim *sim)
+{
+	struct sim_worker *worker = &sim->worker;
+	struct sim_pace pace = pace_at(sim, worker->due_ns);
+	uint64_t written = sim->counters.written_back_pages;
+	enum db_shrink result = sim_shrink_memcg(sim, (uint16_t)worker->next_memcg++,
+						 (uint32_t)sim->policy.walk, SIM_WALK_WORKER);
+
+	if (result == DB_SHRINK_EMPTY)
+		return;
+	written = sim->counters.written_back_pages - written;
+	worker->candidates++;
+	worker->failures += result == DB_SHRINK_AGAIN;
+	worker->due_ns += written ? written * pace.write_ns : pace.visit_ns;
+}
+
+static void end_round(struct sim_worker *worker)
+{
+	worker->next_memcg = 0;
+	worker->failures += !worker->candidates;
+	worker->candidates = 0;
+}
+
+static void step(struct sim *sim)
+{
+	struct sim_worker *worker = &sim->worker;
+
+	if (!worker->running) {
+		begin_run(sim);
+	} else if (worker->failures == FAILURES_MAX || sim->pool.pages <= sim->accept_pages) {
+		end_run(sim);
+		return;
+	}
+	if (worker->next_memcg == sim->machine.n_memcgs)
+		end_round(worker);
+	else
+		visit(sim);
+}
+
+void sim_worker_advance(struct sim *sim, uint64_t now_ns)
+{
+	uint64_t then_ns = sim->now_ns;
+
+	while (sim->worker.due_ns <= now_ns) {
+		sim->now_ns = sim->worker.due_ns;
+		step(sim);
+	}
+	sim->now_ns = then_ns;
+}
