@@ -454,4 +454,54 @@ const uint64_t *play_race_kind_counts(const struct play_race *race);
 /* Next GAP at or after the cursor: its time, or false. */
 bool play_race_next_gap(const struct play_race *race, uint64_t *time_ns);
 
+/* ---------------------------------------------------------------------------------------- timeline */
+
+/*
+ * The course of a trace and of policies over it, for pictures on paper: equal steps of trace time, and what
+ * is in the slots at the end. Of a trace with several hosts, the one with the most events.
+ */
+enum { PLAY_BINS = 240, PLAY_MAP_CELLS = 960, PLAY_SLOT_STATES = SIM_SLOT_UNKNOWN + 1 };
+
+struct play_bin {
+	uint64_t out_pages, in_pages, wb_pages; /* as recorded */
+	uint64_t gaps, lost_events;
+};
+
+struct play_lane_bin {
+	uint64_t write_pages, write_requests, disk_refaults, store_rejected; /* of this step */
+	uint64_t pool_pages;						     /* at its end */
+};
+
+struct play_timeline_lane {
+	struct sim_policy policy;
+	struct sim_counters counters;
+	struct play_io io;
+	struct play_lane_bin bins[PLAY_BINS];
+	struct zr_hist request_pages; /* of the write requests, direct swap-outs among them */
+	uint32_t map[PLAY_MAP_CELLS][PLAY_SLOT_STATES]; /* slots in each state, at the end */
+};
+
+struct play_timeline {
+	uint32_t host, n_lanes;
+	uint64_t first_ns, last_ns;
+	struct play_bin bins[PLAY_BINS];
+	uint8_t map_area; /* the one of which the trace touches the widest span: slots [low, high) */
+	uint32_t map_low, map_high;
+	struct play_timeline_lane lanes[PLAY_RACE_LANES];
+};
+
+/* Time of the border before a bin; of PLAY_BINS, the end. */
+uint64_t play_timeline_border_ns(const struct play_timeline *timeline, uint32_t bin);
+
+struct play_timeline_options {
+	const char *const *policies; /* one to PLAY_RACE_LANES */
+	uint32_t n_policies;
+	bool (*progress)(void *arg, double done); /* as in play_options */
+	void *progress_arg;
+};
+
+/* Two passes: a check, and one that all policies share. */
+enum zr_err play_timeline(struct db *trace, const struct play_timeline_options *options,
+			  struct play_timeline *out);
+
 #endif

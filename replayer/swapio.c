@@ -81,6 +81,19 @@ static bool must_flush(const struct swapio *swapio, const struct swapio_plug *pl
 		(uint64_t)(oldest->end - oldest->start) * swapio->page_size >= PLUG_FLUSH_BYTES);
 }
 
+static void request_leaves(struct swapio *swapio, uint32_t pages)
+{
+	if (swapio->request_pages)
+		zr_hist_add(swapio->request_pages, pages);
+}
+
+static void plug_empty(struct swapio *swapio, struct swapio_plug *plug)
+{
+	for (uint32_t i = 0; i < plug->n; i++)
+		request_leaves(swapio, plug->requests[i].end - plug->requests[i].start);
+	plug->n = 0;
+}
+
 /* True: the plug's requests go to the device before the bio is added. */
 static bool will_flush(const struct swapio *swapio, struct swapio_plug *plug,
 		       const struct swapio_request *bio)
@@ -104,7 +117,7 @@ static void plug_add(struct swapio *swapio, struct swapio_plug *plug, const stru
 		candidate->no_merge = true;
 	}
 	if (must_flush(swapio, plug))
-		plug->n = 0;
+		plug_empty(swapio, plug);
 	if (plug->n && !same_queue(swapio, &plug->requests[plug->n - 1], bio->area))
 		plug->several_queues = true;
 	plug->requests[plug->n++] = *bio;
@@ -136,7 +149,7 @@ static void send_bio(struct swapio *swapio, struct swapio_context *context,
 	if (context->id == SWAPIO_DIRECT && will_flush(swapio, &context->plug, &request))
 		kick(swapio, context);
 	if (swapio->target && swapio->target->bio(swapio->target, bio))
-		context->plug.n = 0;
+		plug_empty(swapio, &context->plug);
 	swapio->io.write_bios++;
 	swapio->io.write_pages += bio->pages;
 	if (context->plugged) {
@@ -144,6 +157,7 @@ static void send_bio(struct swapio *swapio, struct swapio_context *context,
 		return;
 	}
 	swapio->io.write_requests++;
+	request_leaves(swapio, bio->pages);
 	kick(swapio, context);
 }
 
@@ -188,7 +202,7 @@ static bool joins(const struct swapio_context *context, const struct sim_write *
 static void flush(struct swapio *swapio, struct swapio_context *context)
 {
 	submit(swapio, context);
-	context->plug.n = 0;
+	plug_empty(swapio, &context->plug);
 	if (context->plugged)
 		kick(swapio, context);
 }

@@ -84,6 +84,7 @@ struct swapio {
 	struct play_io io;
 	struct swapio_target *target; /* NULL: the plan is only counted */
 	uint32_t page_size;
+	struct zr_hist *request_pages; /* told the pages of each write request as it leaves; NULL: nobody asks */
 	bool policy_plug;
 	bool one_process; /* the target writes to one device as one process: one queue, one cgroup */
 	struct swapio_context contexts[SWAPIO_CONTEXTS];

@@ -95,6 +95,29 @@ static void a_context_holds_no_more_than_its_batch(void **state)
 	EXPECT(plan("plugged", SIM_WALK_SHRINKER, run), 4, 4, 1, 3);
 }
 
+static void the_histogram_is_told_each_request_as_it_leaves(void **state)
+{
+	static const int slots[] = { 10, 11, 12, 14, 13, 20 };
+	struct swapio *swapio = new_plan("plugged");
+	struct zr_hist *sizes = calloc(1, sizeof(*sizes));
+
+	(void)state;
+	assert_non_null(sizes);
+	swapio->request_pages = sizes;
+	begin(swapio, SIM_WALK_WORKER);
+	for (size_t i = 0; i < sizeof(slots) / sizeof(slots[0]); i++)
+		write_folio(swapio, (struct sim_write){ .slot = (uint32_t)slots[i] });
+	assert_int_equal(sizes->count, 0); /* all are in the plug */
+	end(swapio);
+	/* 10-12, then 14 with 13 merged at its front, then 20. */
+	assert_int_equal(sizes->count, 3);
+	assert_int_equal(sizes->bucket[1], 1);
+	assert_int_equal(sizes->bucket[2], 1);
+	assert_int_equal(sizes->bucket[3], 1);
+	free(sizes);
+	free(swapio);
+}
+
 static void another_memcg_or_area_breaks_the_run(void **state)
 {
 	struct swapio *swapio = new_plan("plugged");
@@ -481,6 +504,7 @@ int main(void)
 		cmocka_unit_test(adjacent_folios_join_only_when_batched),
 		cmocka_unit_test(a_plug_merges_at_both_ends_of_the_newest_request_only),
 		cmocka_unit_test(a_context_holds_no_more_than_its_batch),
+		cmocka_unit_test(the_histogram_is_told_each_request_as_it_leaves),
 		cmocka_unit_test(another_memcg_or_area_breaks_the_run),
 		cmocka_unit_test(nothing_joins_across_walks),
 		cmocka_unit_test(a_plug_over_two_queues_is_flushed_at_64_requests),
