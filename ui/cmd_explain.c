@@ -3,13 +3,13 @@
  * zreel explain: why write requests are as short as they are, and what would make them longer; what the
  * pool's choices cost in refaults, and how large it would have to be.
  */
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "replayer/replayer.h"
 #include "ui/commands.h"
+#include "ui/explain_text.h"
 #include "ui/format.h"
 #include "ui/json.h"
 #include "ui/stop.h"
@@ -26,76 +26,6 @@ static const struct ui_option options[] = {
 	{ "json", 0, UI_FLAG, offsetof(struct values, json), NULL, "print the figures as JSON" },
 	{ 0 },
 };
-
-enum { SENTENCES = 3, SENTENCE_BYTES = 320 };
-
-struct sentences {
-	char text[SENTENCES][SENTENCE_BYTES];
-	uint32_t n;
-};
-
-static double percent(uint64_t part, uint64_t whole)
-{
-	return whole ? 100 * (double)part / (double)whole : 0;
-}
-
-/* --------------------------------------------------------------------------------------- sentences */
-
-static void __attribute__((format(printf, 2, 3))) add_sentence(struct sentences *out, const char *fmt, ...)
-{
-	va_list args;
-
-	va_start(args, fmt);
-	vsnprintf(out->text[out->n++], SENTENCE_BYTES, fmt, args);
-	va_end(args);
-}
-
-static enum play_break dominant(const struct play_explain *explain)
-{
-	enum play_break best = 0;
-
-	for (int i = 1; i < PLAY_BREAK_COUNT; i++)
-		if (explain->breaks[i] > explain->breaks[best])
-			best = (enum play_break)i;
-	return best;
-}
-
-static void say_virtual(const struct play_explain *explain, struct sentences *out)
-{
-	double now = play_explain_pages_per_request(explain, PLAY_CEILING_actual);
-	double then = play_explain_pages_per_request(explain, PLAY_CEILING_vswap);
-	double saved = 100 * (1 - now / then);
-
-	if (saved < 0.05)
-		add_sentence(out, "A virtual swap layer, which chooses slots at writeback, would save no write "
-				  "requests here: %.2f pages each, as now %.2f.", then, now);
-	else
-		add_sentence(out, "A virtual swap layer, which chooses slots at writeback, would lift requests "
-				  "from %.2f to %.2f pages and save %.1f%% of them.", now, then, saved);
-}
-
-static void say_all(const struct play_explain *explain, struct sentences *out)
-{
-	enum play_break cause = dominant(explain);
-	uint64_t holes = explain->breaks[PLAY_BREAK_hole_refault] + explain->breaks[PLAY_BREAK_hole_free];
-
-	out->n = 0;
-	if (!explain->pages) {
-		add_sentence(out, "Nothing is written back under this policy, so there are no write requests "
-				  "to explain.");
-		return;
-	}
-	add_sentence(out, "The commonest cause, of %.1f%% of the breaks, is %s (of the page in the slot behind "
-			  "the last one written: %s).",
-		     percent(explain->breaks[cause], explain->contexts), play_break_name(cause),
-		     play_break_text(cause));
-	say_virtual(explain, out);
-	add_sentence(out, "Holes that refaults and frees have punched make %.1f%% of the breaks; sorting each "
-			  "walk by slot would give %.2f pages a request, sorting every 256 pages %.2f.",
-		     percent(holes, explain->contexts),
-		     play_explain_pages_per_request(explain, PLAY_CEILING_sorted_walk),
-		     play_explain_pages_per_request(explain, PLAY_CEILING_sorted_256));
-}
 
 /* -------------------------------------------------------------------------------------------- JSON */
 
@@ -169,7 +99,7 @@ static void json_pool(struct ui_json *json, const struct play_explain *explain)
 	ui_json_count(json, "span_ns", explain->span_ns);
 }
 
-static void print_json(const struct play_explain *explain, const struct sentences *sentences)
+static void print_json(const struct play_explain *explain, const struct ui_sentences *sentences)
 {
 	struct ui_json json;
 
@@ -190,28 +120,17 @@ static void print_json(const struct play_explain *explain, const struct sentence
 
 /* -------------------------------------------------------------------------------------------- text */
 
-static int by_count(const void *a, const void *b, void *arg)
+static void print_breaks(const struct play_explain *explain)
 {
-	const struct play_explain *explain = arg;
-	int left = *(const int *)a, right = *(const int *)b;
-	uint64_t n_left = explain->breaks[left], n_right = explain->breaks[right];
+	enum play_break causes[PLAY_BREAK_COUNT];
 
-	return n_left == n_right ? left - right : n_left < n_right ? 1 : -1;
-}
-
-static void print_breaks(struct play_explain *explain)
-{
-	int causes[PLAY_BREAK_COUNT];
-
-	for (int i = 0; i < PLAY_BREAK_COUNT; i++)
-		causes[i] = i;
-	qsort_r(causes, PLAY_BREAK_COUNT, sizeof(*causes), by_count, explain);
+	ui_explain_order(explain, causes);
 	printf("\nWhy each I/O ended, by the page in the slot behind its last one:\n");
 	for (int i = 0; i < PLAY_BREAK_COUNT && explain->breaks[causes[i]]; i++)
-		printf("  %-14s %12s %6.1f%%  %s\n", play_break_name((enum play_break)causes[i]),
+		printf("  %-14s %12s %6.1f%%  %s\n", play_break_name(causes[i]),
 		       ui_count(explain->breaks[causes[i]]).text,
-		       percent(explain->breaks[causes[i]], explain->contexts),
-		       play_break_text((enum play_break)causes[i]));
+		       ui_percent(explain->breaks[causes[i]], explain->contexts),
+		       play_break_text(causes[i]));
 	printf("  %-14s %12s %6.1f%%\n", "all", ui_count(explain->contexts).text, 100.0);
 }
 
@@ -250,14 +169,14 @@ static void print_pool(const struct play_explain *explain)
 		print_hist("age of entries at writeback", &explain->age_ns);
 	printf("  %-44s %s of %s (%.1f%%)\n", "time spent refusing stores",
 	       ui_span(explain->refusing_ns).text, ui_span(explain->span_ns).text,
-	       percent(explain->refusing_ns, explain->span_ns));
+	       ui_percent(explain->refusing_ns, explain->span_ns));
 }
 
 /* The smallest pool whose refaults come from disk at no more than this rate. */
 static const struct play_curve_point *pool_for(const struct play_explain *explain, double rate_percent)
 {
 	for (uint32_t i = 0; i < explain->n_curve; i++)
-		if (percent(explain->curve[i].disk_refaults, explain->curve_refaults) <= rate_percent)
+		if (ui_percent(explain->curve[i].disk_refaults, explain->curve_refaults) <= rate_percent)
 			return &explain->curve[i];
 	return NULL;
 }
@@ -281,7 +200,7 @@ static void print_curve(const struct play_explain *explain)
 	}
 }
 
-static void print_text(struct play_explain *explain, const struct sentences *sentences)
+static void print_text(const struct play_explain *explain, const struct ui_sentences *sentences)
 {
 	fputs("Policy ", stdout);
 	ui_put_clean(stdout, explain->policy.text);
@@ -321,7 +240,7 @@ static enum zr_err run(const struct ui_call *call)
 {
 	const struct values *values = call->values;
 	struct play_explain *explain = zr_arena_alloc(call->arena, sizeof(*explain));
-	struct sentences sentences;
+	struct ui_sentences sentences;
 	struct db *trace;
 	enum zr_err err, closed;
 
@@ -334,7 +253,7 @@ static enum zr_err run(const struct ui_call *call)
 	closed = db_close(trace);
 	if (err || closed)
 		return err ? err : closed;
-	say_all(explain, &sentences);
+	ui_explain_say(explain, &sentences);
 	if (values->json)
 		print_json(explain, &sentences);
 	else

@@ -15,6 +15,7 @@
 
 #include "db/db.h"
 #include "ui/stats.h"
+#include "ui/table.h"
 
 struct ui_figure {
 	const char *name;
@@ -63,5 +64,19 @@ const char *ui_figure_how_text(enum db_figure how);
 void ui_results_print_json(const struct ui_results *results, FILE *out);
 enum zr_err ui_results_print_text(const struct ui_results *results, struct zr_arena *arena, int width,
 				  bool zeros);
+
+/* One group as text: the cells that ui_results_print_text() prints, for other writers of tables. Column 0 is
+ * the label, 1 the letters of how; then the value of the first run, and of each further run value, change
+ * and, with `verdicts`, the verdict. */
+struct ui_results_sheet {
+	struct ui_table table;
+	const struct ui_run **runs;
+	const char **names; /* the metric of a row */
+	uint32_t n_runs, n_zero; /* n_zero: rows left out, 0 everywhere */
+	bool verdicts, partial;
+};
+
+enum zr_err ui_results_sheet(const struct ui_results *results, uint32_t group, struct zr_arena *arena,
+			     struct ui_results_sheet *out);
 
 #endif

@@ -268,23 +268,47 @@ static const char *head_text(const struct sheet *sheet, const struct ui_run *run
 	return zr_arena_text(sheet->arena, text);
 }
 
-static enum zr_err print_table(struct sheet *sheet, int width)
+static enum zr_err fill_table(struct sheet *sheet, struct ui_table *table)
 {
-	struct ui_table table;
 	uint32_t wide = sheet->verdicts ? 3 : 2, column = 2;
-	enum zr_err err = ui_table_init(&table, sheet->arena, sheet->n_names,
+	enum zr_err err = ui_table_init(table, sheet->arena, sheet->n_names,
 					3 + wide * (sheet->n_runs - 1), sheet->n_runs + 1);
 
 	if (err)
 		return err;
 	for (uint32_t i = 0; i < sheet->n_runs; i++) {
-		table.heads[i + 1] = head_text(sheet, sheet->runs[i]);
+		table->heads[i + 1] = head_text(sheet, sheet->runs[i]);
 		for (uint32_t c = 0; c < (i ? wide : 1); c++)
-			table.group[column++] = i + 1;
+			table->group[column++] = i + 1;
 	}
 	for (uint32_t row = 0; row < sheet->n_names; row++)
-		fill_row(sheet, &table, row);
-	return ui_table_print(&table, sheet->arena, width, stdout);
+		fill_row(sheet, table, row);
+	return ZR_OK;
+}
+
+static enum zr_err print_table(struct sheet *sheet, int width)
+{
+	struct ui_table table;
+	enum zr_err err = fill_table(sheet, &table);
+
+	return err ? err : ui_table_print(&table, sheet->arena, width, stdout);
+}
+
+enum zr_err ui_results_sheet(const struct ui_results *results, uint32_t group, struct zr_arena *arena,
+			     struct ui_results_sheet *out)
+{
+	struct sheet sheet = { .arena = arena };
+	enum zr_err err = collect(&sheet, results, group, false);
+
+	if (!err)
+		err = fill_table(&sheet, &out->table);
+	out->runs = sheet.runs;
+	out->names = sheet.names;
+	out->n_runs = sheet.n_runs;
+	out->n_zero = sheet.n_zero;
+	out->verdicts = sheet.verdicts;
+	out->partial = sheet.partial;
+	return err;
 }
 
 static void print_heading(const struct sheet *sheet)
