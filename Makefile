@@ -82,6 +82,14 @@ $(BUILD)/%.sql.h: %.sql
 
 $(BUILD)/db/store.o $(BUILD)/db/open.o: $(BUILD)/db/schema.sql.h
 
+# The style sheet of reports, the same way.
+$(BUILD)/%.css.h: %.css
+	$(call say,CSS,$<)
+	$(Q)mkdir -p $(@D)
+	$(Q)sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/.*/"&\\n"/' $< > $@
+
+$(BUILD)/ui/report.o: $(BUILD)/ui/report.css.h
+
 $(BUILD)/%.o: %.c $(BUILD)/flags.mk
 	$(call say,CC,$<)
 	$(Q)mkdir -p $(@D)

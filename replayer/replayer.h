@@ -458,7 +458,7 @@ bool play_race_next_gap(const struct play_race *race, uint64_t *time_ns);
 
 /*
  * The course of a trace and of policies over it, for pictures on paper: equal steps of trace time, and what
- * is in the slots at the end. Of a trace with several hosts, the one with the most events.
+ * is in the slots when there is most to see. Of a trace with several hosts, the one with the most events.
  */
 enum { PLAY_BINS = 240, PLAY_MAP_CELLS = 960, PLAY_SLOT_STATES = SIM_SLOT_UNKNOWN + 1 };
 
@@ -478,15 +478,16 @@ struct play_timeline_lane {
 	struct play_io io;
 	struct play_lane_bin bins[PLAY_BINS];
 	struct zr_hist request_pages; /* of the write requests, direct swap-outs among them */
-	uint32_t map[PLAY_MAP_CELLS][PLAY_SLOT_STATES]; /* slots in each state, at the end */
+	uint32_t map[PLAY_MAP_CELLS][PLAY_SLOT_STATES]; /* slots in each state, at map_ns */
 };
 
 struct play_timeline {
 	uint32_t host, n_lanes;
 	uint64_t first_ns, last_ns;
 	struct play_bin bins[PLAY_BINS];
-	uint8_t map_area; /* the one of which the trace touches the widest span: slots [low, high) */
-	uint32_t map_low, map_high;
+	uint8_t map_area; /* the one of which the trace touches the widest span: slots [0, map_slots) */
+	uint32_t map_slots;
+	uint64_t map_ns; /* when the pool of the first lane held most pages, to within a tenth; else the end */
 	struct play_timeline_lane lanes[PLAY_RACE_LANES];
 };
 

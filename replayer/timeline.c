@@ -7,7 +7,11 @@
  * two. Hence the bins of a counter sum up to the counter, whatever the step. What was recorded is counted
  * row by row beside it, gaps among it: a gap outside the span belongs to the first or last step.
  *
- * Cost: the lanes' models; 0.5 MB of bins, histograms and maps; a slot of the map's area is looked at once.
+ * The map of the slots is taken anew whenever a step ends with a tenth more pages in the first lane's pool
+ * than at the last one: a workload that has ended has freed everything, so the end would show nothing.
+ *
+ * Cost: the lanes' models; 0.5 MB of bins, histograms and maps; every slot of the map's area is looked at
+ * a few dozen times at most.
  */
 #include "replayer/replayer.h"
 
@@ -27,7 +31,7 @@ struct walker {
 	struct play_timeline *out;
 	const struct survey_host *host;
 	uint32_t bin; /* the step that is under way */
-	uint64_t low_slots[DB_AREA_MAX + 1];
+	uint64_t map_entries; /* of the first lane, when the map was taken */
 	struct line lines[PLAY_RACE_LANES];
 };
 
@@ -37,6 +41,37 @@ uint64_t play_timeline_border_ns(const struct play_timeline *timeline, uint32_t 
 
 	/* Divided first, so that a span of years does not overflow. */
 	return timeline->first_ns + span / PLAY_BINS * bin + span % PLAY_BINS * bin / PLAY_BINS;
+}
+
+/* ---------------------------------------------------------------------------------------------- map */
+
+static void choose_area(struct play_timeline *out, const struct survey_host *host)
+{
+	for (uint32_t area = 0; area < host->machine.n_areas; area++) {
+		uint64_t top = host->top_slots[area];
+
+		if (top <= out->map_slots)
+			continue;
+		out->map_area = (uint8_t)area;
+		out->map_slots = (uint32_t)(top > UINT32_MAX ? UINT32_MAX : top);
+	}
+}
+
+static void draw_map(const struct play_timeline *timeline, const struct sim *sim,
+		     struct play_timeline_lane *lane)
+{
+	memset(lane->map, 0, sizeof(lane->map));
+	for (uint32_t slot = 0; slot < timeline->map_slots; slot++)
+		lane->map[(uint64_t)slot * PLAY_MAP_CELLS / timeline->map_slots]
+			 [sim_slot_state(sim, timeline->map_area, slot)]++;
+}
+
+static void draw_maps(struct walker *it, uint64_t now_ns)
+{
+	it->map_entries = sim_state(it->lines[0].sim).entries;
+	it->out->map_ns = now_ns;
+	for (uint32_t i = 0; i < it->out->n_lanes; i++)
+		draw_map(it->out, it->lines[i].sim, &it->out->lanes[i]);
 }
 
 /* -------------------------------------------------------------------------------------------- steps */
@@ -62,20 +97,19 @@ static void end_step(struct walker *it)
 	for (uint32_t i = 0; i < it->out->n_lanes; i++)
 		end_step_of(&it->lines[i], &it->out->lanes[i].bins[it->bin]);
 	it->bin++;
+	if (sim_state(it->lines[0].sim).entries > it->map_entries + it->map_entries / 10)
+		draw_maps(it, play_timeline_border_ns(it->out, it->bin));
 }
 
 static void note_row(struct walker *it, const struct db_batch *batch, uint32_t row)
 {
 	struct play_bin *bin = &it->out->bins[it->bin];
-	uint64_t *low = &it->low_slots[batch->area[row]];
 
 	switch (batch->kind[row]) {
 	case DB_OUT:
 		/* The parts of a large folio are counted with it. */
 		if (!(batch->flags[row] & DB_F_PART))
 			bin->out_pages += (uint64_t)1 << batch->order[row];
-		if (batch->slot[row] < *low)
-			*low = batch->slot[row];
 		break;
 	case DB_IN:
 		bin->in_pages++;
@@ -143,37 +177,9 @@ static enum zr_err take_events(struct walker *it, struct db *trace,
 		sim_flush(it->lines[i].sim);
 	while (it->bin < PLAY_BINS)
 		end_step(it);
+	if (!it->map_entries)
+		draw_maps(it, it->out->last_ns);
 	return err;
-}
-
-/* ---------------------------------------------------------------------------------------------- map */
-
-static void choose_span(struct walker *it)
-{
-	struct play_timeline *out = it->out;
-
-	for (uint32_t area = 0; area < it->host->machine.n_areas; area++) {
-		uint64_t low = it->low_slots[area], top = it->host->top_slots[area];
-
-		if (low >= top || top - low <= (uint64_t)out->map_high - out->map_low)
-			continue;
-		out->map_area = (uint8_t)area;
-		out->map_low = (uint32_t)low;
-		out->map_high = (uint32_t)(top > UINT32_MAX ? UINT32_MAX : top);
-	}
-}
-
-static void draw_map(const struct play_timeline *timeline, const struct sim *sim,
-		     struct play_timeline_lane *lane)
-{
-	uint64_t slots = timeline->map_high - timeline->map_low;
-
-	for (uint64_t i = 0; i < slots; i++) {
-		enum sim_slot state =
-			sim_slot_state(sim, timeline->map_area, timeline->map_low + (uint32_t)i);
-
-		lane->map[i * PLAY_MAP_CELLS / slots][state]++;
-	}
 }
 
 /* --------------------------------------------------------------------------------------------- pass */
@@ -201,7 +207,6 @@ static void close_lines(struct walker *it)
 	for (uint32_t i = 0; i < it->out->n_lanes; i++) {
 		struct play_timeline_lane *lane = &it->out->lanes[i];
 
-		draw_map(it->out, it->lines[i].sim, lane);
 		lane->counters = *sim_counters(it->lines[i].sim);
 		lane->io = it->lines[i].swapio.io;
 	}
@@ -217,14 +222,12 @@ static enum zr_err follow_host(struct walker *it, struct db *trace,
 	out->n_lanes = options->n_policies;
 	out->first_ns = it->host->first_ns;
 	out->last_ns = it->host->last_ns;
-	memset(it->low_slots, 0xff, sizeof(it->low_slots));
+	choose_area(out, it->host);
 	err = open_lines(it, options);
 	if (!err)
 		err = take_events(it, trace, options);
-	if (!err) {
-		choose_span(it);
+	if (!err)
 		close_lines(it);
-	}
 	for (uint32_t i = 0; i < PLAY_RACE_LANES; i++)
 		sim_free(it->lines[i].sim);
 	return err;

@@ -172,21 +172,54 @@ static void request_sizes_sum_up_to_the_pages_written(void **state)
 static void the_map_has_each_slot_once(void **state)
 {
 	struct fixture *f = new_fixture();
-	uint32_t lowest = SLOTS, slots = 0, on_disk = 0;
 
 	(void)state;
 	follow(f);
-	for (uint32_t i = 0; i < EVENTS; i++)
-		if (f->events[i].kind == DB_OUT && f->events[i].slot < lowest)
-			lowest = f->events[i].slot;
+	assert_int_equal(f->timeline.map_slots, SLOTS);
+	for (int lane = 0; lane < N_POLICIES; lane++) {
+		uint32_t slots[PLAY_SLOT_STATES] = { 0 }, all = 0;
+
+		for (int cell = 0; cell < PLAY_MAP_CELLS; cell++)
+			for (int s = 0; s < PLAY_SLOT_STATES; s++)
+				slots[s] += f->timeline.lanes[lane].map[cell][s];
+		for (int s = 0; s < PLAY_SLOT_STATES; s++)
+			all += slots[s];
+		assert_int_equal(all, SLOTS);
+		assert_in_range(slots[SIM_SLOT_ZSWAP], 1, SLOTS - 1);
+	}
+	free_fixture(f);
+}
+
+/* A pool with pages in it, then everything freed: the map is of the time before. */
+static void the_map_is_of_a_time_with_something_to_see(void **state)
+{
+	struct fixture *f = new_fixture();
+	char path[80];
+	struct db_writer *writer;
+	struct play_timeline_options options = { .policies = policies, .n_policies = 1 };
+	uint32_t in_zswap = 0;
+	struct db *trace;
+
+	(void)state;
+	snprintf(path, sizeof(path), "%s-2", f->path);
+	assert_int_equal(db_open(path, DB_CREATE, &trace), ZR_OK);
+	assert_int_equal(db_put_area(trace, &(struct db_area){ .path = "/s", .slots = SLOTS }), ZR_OK);
+	assert_int_equal(db_writer_new(trace, &(struct db_writer_options){ 0 }, &writer), ZR_OK);
+	for (uint32_t i = 0; i < 120; i++) {
+		struct db_event e = i < 60 ? event_out(i, 0, 900) : event_free(i - 60, 1);
+
+		e.time_ns = (uint64_t)i * 1000000;
+		assert_int_equal(db_writer_add(writer, &e), ZR_OK);
+	}
+	assert_int_equal(db_writer_free(writer), ZR_OK);
+	assert_int_equal(play_timeline(trace, &options, &f->timeline), ZR_OK);
 	for (int cell = 0; cell < PLAY_MAP_CELLS; cell++)
-		for (int s = 0; s < PLAY_SLOT_STATES; s++) {
-			slots += f->timeline.lanes[0].map[cell][s];
-			on_disk += s == SIM_SLOT_DISK ? f->timeline.lanes[0].map[cell][s] : 0;
-		}
-	assert_int_equal(f->timeline.map_low, lowest);
-	assert_int_equal(slots, f->timeline.map_high - f->timeline.map_low);
-	assert_in_range(on_disk, 1, slots - 1);
+		in_zswap += f->timeline.lanes[0].map[cell][SIM_SLOT_ZSWAP];
+	assert_in_range(in_zswap, 54, 60); /* all, to within a tenth */
+	assert_in_range(f->timeline.map_ns, 53000000, 61000000);
+	assert_int_equal(f->timeline.lanes[0].bins[PLAY_BINS - 1].pool_pages, 0);
+	assert_int_equal(db_close(trace), ZR_OK);
+	unlink(path);
 	free_fixture(f);
 }
 
@@ -225,6 +258,7 @@ int main(void)
 		cmocka_unit_test(each_event_is_in_the_bin_of_its_time),
 		cmocka_unit_test(request_sizes_sum_up_to_the_pages_written),
 		cmocka_unit_test(the_map_has_each_slot_once),
+		cmocka_unit_test(the_map_is_of_a_time_with_something_to_see),
 		cmocka_unit_test(wrong_calls_are_refused),
 	};
 

@@ -67,8 +67,7 @@ size_t ui_utf8_put(uint32_t code, char bytes[4])
 	return 4;
 }
 
-/* C0, DEL, C1, and the characters that set the direction of the text around them. */
-static bool is_control(uint32_t code)
+bool ui_is_control(uint32_t code)
 {
 	return code < 0x20 || (code >= 0x7f && code < 0xa0) || code == 0x61c || code == 0x200e ||
 	       code == 0x200f || (code >= 0x2028 && code <= 0x202e) ||
@@ -80,8 +79,8 @@ static struct ui_char visible(uint32_t code, bool ascii)
 	int width;
 
 	if (ascii)
-		return (struct ui_char){ code < 0x80 && !is_control(code) ? code : '?', 1 };
-	if (is_control(code))
+		return (struct ui_char){ code < 0x80 && !ui_is_control(code) ? code : '?', 1 };
+	if (ui_is_control(code))
 		return (struct ui_char){ UI_REPLACEMENT, 1 };
 	width = wcwidth((wchar_t)code);
 	if (width < 0)

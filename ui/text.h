@@ -28,6 +28,9 @@ uint32_t ui_utf8_next(const char **text);
 /* The bytes of a code point (1 to 4); returns how many. */
 size_t ui_utf8_put(uint32_t code, char bytes[4]);
 
+/* C0, DEL, C1, and the characters that set the direction of the text around them. */
+bool ui_is_control(uint32_t code);
+
 /* The next character that may be shown. `ascii`: everything else becomes `?`. */
 struct ui_char ui_char_next(const char **text, bool ascii);
 
