@@ -152,23 +152,28 @@ $(UI_TESTS): %: %.o $(UI_A) $(REPLAYER_A) $(RECORDER_A) $(DB_A)
 	$(call link,$(TEST_LIBS) $(UI_LIBS) $(REPLAYER_LIBS) $(RECORDER_LIBS) $(DB_LIBS))
 
 # Tests run from the top of the tree; BUILD tells them where the programs are.
+CHECK_SCRIPTS = ui/e2e/report.sh
 check: all $(UNIT_TESTS) check-layers
-	$(Q)BUILD=$(BUILD) .ci/run-tests $(UNIT_TESTS)
+	$(Q)BUILD=$(BUILD) .ci/run-tests $(UNIT_TESTS) $(CHECK_SCRIPTS)
 
 # Whole-program tests, and those that boot real kernels.
-E2E_TESTS = $(wildcard ui/e2e/*.sh traces/*_test.sh)
+E2E_TESTS = $(filter-out $(BROWSER_TESTS),$(wildcard ui/e2e/*.sh traces/*_test.sh))
+BROWSER_TESTS = ui/e2e/report_browser.sh
 VM_TESTS  = recorder/vm/record_test.sh recorder/vm/replay_test.sh
 # Not yet green from end to end, see recorder/vm/README.md: run by `make test-more` only.
-MORE_TESTS = recorder/vm/import_test.sh recorder/vm/source_test.sh
+MORE_TESTS = recorder/vm/import_test.sh recorder/vm/source_test.sh $(BROWSER_TESTS)
 
 test: setup-test all $(UNIT_TESTS) check-layers
 	$(Q)BUILD=$(BUILD) .ci/run-tests $(UNIT_TESTS) $(E2E_TESTS) $(VM_TESTS)
 
-test-more: setup-test all
+test-more: setup-more all
 	$(Q)BUILD=$(BUILD) .ci/run-tests $(MORE_TESTS)
 
 setup-test:
 	$(Q).ci/setup test
+
+setup-more:
+	$(Q).ci/setup more
 
 check-layers:
 	$(Q).ci/check-layers
@@ -250,7 +255,7 @@ traces: setup-test all
 		cp $(BUILD)/traces/$$workload.zr traces/ || exit 1; done
 	$(Q)cd traces && sha256sum *.zr > SHA256SUMS
 
-.PHONY: all check check-layers test test-more setup-test demo clean help fuzz run-fuzzers bench traces
+.PHONY: all check check-layers test test-more setup-test setup-more demo clean help fuzz run-fuzzers bench traces
 .DEFAULT_GOAL := all
 .SECONDARY:
 .DELETE_ON_ERROR:
