@@ -197,7 +197,7 @@ run-fuzzers: $(FUZZERS)
 		echo "  FUZZ    $$fuzzer for $(FUZZ_SECONDS) s"; \
 		mkdir -p $$fuzzer.corpus; \
 		$$fuzzer -max_total_time=$(FUZZ_SECONDS) -artifact_prefix=$(BUILD)/ -timeout=60 \
-			$$fuzzer.corpus $(wildcard traces/corrupt) 2>&1 | tail -n 2; \
+			$$fuzzer.corpus $(wildcard traces/corrupt db/golden) 2>&1 | tail -n 2; \
 		test $${PIPESTATUS[0]} -eq 0 || exit 1; done
 
 # ------------------------------------------------------------------------------------------- benchmarks

@@ -172,20 +172,12 @@ static enum zr_err of_read(const struct db_copy *copy, enum zr_err err)
 	return ZR_OK;
 }
 
-/* The same for a list, whose last item may be half read. */
-static enum zr_err of_list(const struct db_copy *copy, enum zr_err err, size_t *n)
-{
-	if (err && *n)
-		--*n;
-	return of_read(copy, err);
-}
-
 enum zr_err db_copy_env(const struct db_copy *copy)
 {
 	struct zr_arena arena = { 0 };
 	struct db_env *env;
 	size_t n;
-	enum zr_err err = of_list(copy, db_env_all(copy->from, &arena, &env, &n), &n);
+	enum zr_err err = of_read(copy, db_env_all(copy->from, &arena, &env, &n));
 
 	for (size_t i = 0; i < n && !err; i++) {
 		const struct db_part *part = db_part_of(copy->parts, copy->n_parts, env[i].host);
@@ -202,7 +194,7 @@ static enum zr_err copy_memcgs(const struct db_copy *copy, const struct db_part 
 {
 	struct db_memcg *memcgs;
 	size_t n;
-	enum zr_err err = of_list(copy, db_memcgs(copy->from, part->host, arena, &memcgs, &n), &n);
+	enum zr_err err = of_read(copy, db_memcgs(copy->from, part->host, arena, &memcgs, &n));
 
 	for (size_t i = 0; i < n && !err; i++) {
 		memcgs[i].host = part->as;
@@ -216,7 +208,7 @@ static enum zr_err copy_tasks(const struct db_copy *copy, const struct db_part *
 {
 	struct db_task *tasks;
 	size_t n;
-	enum zr_err err = of_list(copy, db_tasks(copy->from, part->host, arena, &tasks, &n), &n);
+	enum zr_err err = of_read(copy, db_tasks(copy->from, part->host, arena, &tasks, &n));
 
 	for (size_t i = 0; i < n && !err; i++) {
 		tasks[i].host = part->as;
@@ -230,7 +222,7 @@ static enum zr_err copy_areas(const struct db_copy *copy, const struct db_part *
 {
 	struct db_area *areas;
 	size_t n;
-	enum zr_err err = of_list(copy, db_areas(copy->from, part->host, arena, &areas, &n), &n);
+	enum zr_err err = of_read(copy, db_areas(copy->from, part->host, arena, &areas, &n));
 
 	for (size_t i = 0; i < n && !err; i++) {
 		areas[i].host = part->as;
@@ -270,19 +262,36 @@ static enum zr_err copy_sample(const struct db_copy *copy, const struct db_curso
 			     sqlite3_column_double(rows->stmt, 4));
 }
 
+/* Pages that have one another for children make a table without an end. */
+static enum zr_err check_rowid(struct db *db, const struct db_cursor *rows, int64_t *last)
+{
+	int64_t id = sqlite3_column_int64(rows->stmt, 5);
+
+	if (id <= *last)
+		return zr_fail(ZR_CORRUPT, "%s: its samples are out of order: the file is damaged",
+			       db->path);
+	*last = id;
+	return ZR_OK;
+}
+
 /* Without a sort: the order in which they were taken is the order of the table. */
 enum zr_err db_copy_samples(const struct db_copy *copy, uint64_t *samples)
 {
 	struct db_cursor rows;
 	bool row = true;
+	int64_t last = INT64_MIN;
 	enum zr_err err = db_cursor_open(
 		copy->from, "read the samples",
-		"SELECT c.host, c.source, c.name, s.time_ns, s.value "
+		"SELECT c.host, c.source, c.name, s.time_ns, s.value, s.rowid "
 		"FROM sample s CROSS JOIN counter c ON c.id = s.counter ORDER BY s.rowid",
 		&rows);
 
 	while (!err && row) {
-		err = of_read(copy, db_cursor_next(&rows, &row));
+		err = db_cursor_next(&rows, &row);
+		if (!err && row)
+			err = check_rowid(copy->from, &rows, &last);
+		row &= !err;
+		err = of_read(copy, err);
 		if (!err && row)
 			err = copy_sample(copy, &rows, samples);
 	}

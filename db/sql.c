@@ -341,7 +341,10 @@ static enum zr_err add_item(struct db *db, struct db_list *list, sqlite3_stmt *r
 
 	if (err)
 		return err;
-	return list->fill(db, list, row, (char *)list->items + list->n++ * list->item_bytes);
+	err = list->fill(db, list, row, (char *)list->items + list->n++ * list->item_bytes);
+	/* What was read before a damaged row is whole. */
+	list->n -= err != ZR_OK;
+	return err;
 }
 
 enum zr_err db_list_read(struct db *db, enum db_statement which, const struct db_arg *args,

@@ -175,6 +175,7 @@ struct db_list {
 	enum zr_err (*fill)(struct db *db, struct db_list *list, sqlite3_stmt *row, void *item);
 	void *items;
 	size_t n, room;
+	int64_t next_id; /* at least, of the next row */
 	size_t held; /* bytes of items and texts */
 };
 

@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "db/sql.h"
 
@@ -78,6 +79,19 @@ int64_t db_env_int(struct db *db, uint32_t host, const char *key, int64_t otherw
 	return otherwise;
 }
 
+static enum zr_err out_of_order(struct db *db, const char *what)
+{
+	return zr_fail(ZR_CORRUPT, "%s: its %s are out of order: the file is damaged", db->path, what);
+}
+
+static enum zr_err check_order(struct db *db, const struct db_env *env, bool first)
+{
+	if (first || env[-1].host < env->host ||
+	    (env[-1].host == env->host && strcmp(env[-1].key, env->key) < 0))
+		return ZR_OK;
+	return out_of_order(db, "settings");
+}
+
 static enum zr_err fill_env(struct db *db, struct db_list *list, sqlite3_stmt *row, void *item)
 {
 	struct db_env *env = item;
@@ -85,6 +99,8 @@ static enum zr_err fill_env(struct db *db, struct db_list *list, sqlite3_stmt *r
 
 	env->host = (uint32_t)sqlite3_column_int64(row, 0);
 	err = db_list_text(db, list, row, 1, &env->key);
+	if (!err)
+		err = check_order(db, env, list->n == 1);
 	return err ? err : db_list_text(db, list, row, 2, &env->value);
 }
 
@@ -104,9 +120,11 @@ static enum zr_err fill_host(struct db *db, struct db_list *list, sqlite3_stmt *
 {
 	int64_t id = sqlite3_column_int64(row, 0);
 
-	(void)list;
 	if (id < 0 || id > UINT32_MAX)
 		return zr_fail(ZR_CORRUPT, "%s: %lld is no host id", db->path, (long long)id);
+	if (id < list->next_id)
+		return out_of_order(db, "hosts");
+	list->next_id = id + 1;
 	*(uint32_t *)item = (uint32_t)id;
 	return ZR_OK;
 }
@@ -123,30 +141,40 @@ enum zr_err db_hosts(struct db *db, struct zr_arena *arena, uint32_t **out, size
 
 /* ------------------------------------------------------------------------------------- cgroups */
 
+static const struct id_kind {
+	const char *one, *many;
+	uint32_t most;
+} memcg_ids = { "cgroup", "cgroups", DB_MEMCG_MAX },
+  task_ids = { "task", "tasks", UINT32_MAX },
+  area_ids = { "swap area", "swap areas", DB_AREA_MAX };
+
 /* The dense id in column 0. Readers size arrays by it, so that a table cannot hold more than the
  * format. */
-static enum zr_err get_id(struct db *db, sqlite3_stmt *row, const char *what, uint32_t most,
+static enum zr_err get_id(struct db *db, struct db_list *list, sqlite3_stmt *row, const struct id_kind *kind,
 			  uint32_t *id)
 {
 	int64_t value = sqlite3_column_int64(row, 0);
 
-	if (value < 0 || value > most)
+	if (value < 0 || value > kind->most)
 		return zr_fail(ZR_CORRUPT, "%s: a %s has the id %lld, 0 to %u are possible",
-			       db->path, what, (long long)value, most);
+			       db->path, kind->one, (long long)value, kind->most);
+	if (value < list->next_id)
+		return out_of_order(db, kind->many);
+	list->next_id = value + 1;
 	*id = (uint32_t)value;
 	return ZR_OK;
 }
 
-static enum zr_err check_id(struct db *db, const char *what, uint32_t id, uint32_t most)
+static enum zr_err check_id(struct db *db, const struct id_kind *kind, uint32_t id)
 {
-	return id <= most ? ZR_OK
+	return id <= kind->most ? ZR_OK
 			  : zr_fail(ZR_LIMIT, "%s: %s id %u: a trace holds at most %u of a host",
-				    db->path, what, id, most);
+				    db->path, kind->one, id, kind->most);
 }
 
 enum zr_err db_put_memcg(struct db *db, const struct db_memcg *memcg)
 {
-	enum zr_err err = check_id(db, "cgroup", memcg->id, DB_MEMCG_MAX);
+	enum zr_err err = check_id(db, &memcg_ids, memcg->id);
 
 	if (!err)
 		err = db_sql_begin_host(db, memcg->host);
@@ -161,7 +189,7 @@ enum zr_err db_put_memcg(struct db *db, const struct db_memcg *memcg)
 static enum zr_err fill_memcg(struct db *db, struct db_list *list, sqlite3_stmt *row, void *item)
 {
 	struct db_memcg *memcg = item;
-	enum zr_err err = get_id(db, row, "cgroup", DB_MEMCG_MAX, &memcg->id);
+	enum zr_err err = get_id(db, list, row, &memcg_ids, &memcg->id);
 
 	memcg->host = (uint32_t)list->owner;
 	memcg->cgroup_id = (uint64_t)sqlite3_column_int64(row, 1);
@@ -198,7 +226,7 @@ enum zr_err db_put_task(struct db *db, const struct db_task *task)
 static enum zr_err fill_task(struct db *db, struct db_list *list, sqlite3_stmt *row, void *item)
 {
 	struct db_task *task = item;
-	enum zr_err err = get_id(db, row, "task", UINT32_MAX, &task->id);
+	enum zr_err err = get_id(db, list, row, &task_ids, &task->id);
 
 	task->host = (uint32_t)list->owner;
 	task->tid = (uint32_t)sqlite3_column_int64(row, 1);
@@ -223,7 +251,7 @@ enum zr_err db_tasks(struct db *db, uint32_t host, struct zr_arena *arena, struc
 
 enum zr_err db_put_area(struct db *db, const struct db_area *area)
 {
-	enum zr_err err = check_id(db, "swap area", area->id, DB_AREA_MAX);
+	enum zr_err err = check_id(db, &area_ids, area->id);
 
 	if (!err)
 		err = db_sql_begin_host(db, area->host);
@@ -240,7 +268,7 @@ enum zr_err db_put_area(struct db *db, const struct db_area *area)
 static enum zr_err fill_area(struct db *db, struct db_list *list, sqlite3_stmt *row, void *item)
 {
 	struct db_area *area = item;
-	enum zr_err err = get_id(db, row, "swap area", DB_AREA_MAX, &area->id);
+	enum zr_err err = get_id(db, list, row, &area_ids, &area->id);
 
 	area->host = (uint32_t)list->owner;
 	area->type = (uint32_t)sqlite3_column_int64(row, 1);
