@@ -68,6 +68,7 @@ enum zr_err db_set_complete(struct db *db);
 #define DB_ENV_SOURCE		"trace.source" /* ftrace, perf, block, import:... */
 #define DB_ENV_START_REALTIME	"trace.start_realtime_ns"
 #define DB_ENV_COMMAND		"trace.command"
+#define DB_ENV_TIME_UNIT	"trace.time_unit_ns" /* of the host's times, all multiples of it; written by the writer */
 #define DB_ENV_ZSWAP_PREFIX	"zswap." /* + parameter: zswap.max_pool_percent, zswap.enabled ... */
 #define DB_ENV_THP		"thp.enabled"
 #define DB_ENV_MGLRU		"mglru.enabled"
@@ -161,8 +162,11 @@ struct db_writer;
 struct db_writer_options {
 	uint32_t host;
 	int zstd_level;		 /* 0 = a setting of our own: as small as 3, and faster; see chunk.c */
-	uint64_t flush_every_ns; /* of trace time: a chunk is cut when it spans more; 0 = 1 s */
-	uint32_t time_unit_ns;	 /* times are rounded down to a multiple; 0 = 1. 1000 saves a byte an event */
+	uint64_t flush_every_ns; /* of trace time: a chunk is cut when it spans more; 0 = 1 s. UINT64_MAX:
+				  * only full ones, for what can be made again */
+	/* Times are rounded down to a multiple; 0 = 1. 1000 saves a byte an event. Kept in the environment
+	 * (DB_ENV_TIME_UNIT); what a host has coarser already stays so. */
+	uint32_t time_unit_ns;
 };
 
 /* One writer a host at a time. */
@@ -337,10 +341,16 @@ struct db_edit_result {
 	uint32_t files, hosts;
 };
 
+struct db_cut_options {
+	struct db_selection selection;
+	const char *output;
+	uint32_t time_unit_ns; /* times of the new trace are rounded down to it; 0 = as they are */
+	struct db_watch watch;
+};
+
 /* The selection as a trace of its own: all dictionaries (ids stay what they are), the environment, the
  * samples of the time span. Runs are results about another trace and stay behind. */
-enum zr_err db_cut(struct db *db, const struct db_selection *selection, const char *output,
-		   const struct db_watch *watch, struct db_edit_result *out);
+enum zr_err db_cut(struct db *db, const struct db_cut_options *options, struct db_edit_result *out);
 
 struct db_merge_options {
 	const char *const *inputs;
@@ -348,6 +358,7 @@ struct db_merge_options {
 	const char *output;
 	bool same_host; /* all inputs are of one host and clock: one host comes out */
 	bool force;	/* take a trace that another input holds too */
+	uint32_t time_unit_ns; /* as of a cut */
 	struct db_watch watch;
 };
 

@@ -400,13 +400,18 @@ enum zr_err db_copy_runs(const struct db_copy *copy, uint64_t *runs)
 
 enum zr_err db_output_open(const char *path, struct db_output *out)
 {
+	enum zr_err err;
+
 	*out = (struct db_output){ 0 };
-	return db_open(path, DB_CREATE, &out->db);
+	err = db_open(path, DB_CREATE, &out->db);
+	return err ? err : db_set_bulk(out->db);
 }
 
 enum zr_err db_output_host(struct db_output *output, uint32_t host)
 {
-	struct db_writer_options options = { .host = host };
+	struct db_writer_options options = { .host = host,
+					     .flush_every_ns = UINT64_MAX,
+					     .time_unit_ns = output->time_unit_ns };
 	enum zr_err err = db_writer_free(output->writer);
 
 	output->writer = NULL;

@@ -68,8 +68,10 @@ bool db_is_damage(enum zr_err err);
 struct db_output {
 	struct db *db;
 	struct db_writer *writer; /* of the host that is being written, or NULL */
+	uint32_t time_unit_ns;	  /* 0 = as it is */
 };
 
+/* A new trace of full chunks that is synced at its end: it can be made again. */
 enum zr_err db_output_open(const char *path, struct db_output *out);
 
 /* Ends the writer of the host before, and begins one. */

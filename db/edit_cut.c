@@ -93,12 +93,12 @@ static enum zr_err nothing_selected(struct db *db, const struct db_part *parts, 
 		       db->path, part ? part->host : 0, part ? part->events : 0, seconds);
 }
 
-static enum zr_err cut_into(const struct db_copy *copy, const struct db_selection *selection,
-			    const struct db_watch *watch, struct db_output *output,
-			    struct db_edit_result *result)
+static enum zr_err cut_into(const struct db_copy *copy, const struct db_cut_options *options,
+			    struct db_output *output, struct db_edit_result *result)
 {
+	const struct db_selection *selection = &options->selection;
 	struct db_selector *selector = NULL;
-	enum zr_err err = db_selector_new(copy->from, selection, watch, &selector);
+	enum zr_err err = db_selector_new(copy->from, selection, &options->watch, &selector);
 
 	if (!err)
 		err = copy_tables(copy, selection, result);
@@ -110,22 +110,22 @@ static enum zr_err cut_into(const struct db_copy *copy, const struct db_selectio
 	return err;
 }
 
-enum zr_err db_cut(struct db *db, const struct db_selection *selection, const char *path,
-		   const struct db_watch *watch, struct db_edit_result *out)
+enum zr_err db_cut(struct db *db, const struct db_cut_options *options, struct db_edit_result *out)
 {
 	struct zr_arena arena = { 0 };
 	struct db_output output = { 0 };
 	struct db_copy copy = { .from = db };
 	struct db_part *parts = NULL;
-	enum zr_err err = db_parts(db, selection, &arena, &parts, &copy.n_parts);
+	enum zr_err err = db_parts(db, &options->selection, &arena, &parts, &copy.n_parts);
 
 	*out = (struct db_edit_result){ .files = 1 };
 	if (!err)
-		err = db_output_open(path, &output);
+		err = db_output_open(options->output, &output);
+	output.time_unit_ns = options->time_unit_ns;
 	copy.to = output.db;
 	copy.parts = parts;
 	if (!err)
-		err = cut_into(&copy, selection, watch, &output, out);
+		err = cut_into(&copy, options, &output, out);
 	out->hosts = (uint32_t)copy.n_parts;
 	err = db_output_close(&output, err, db->complete);
 	zr_arena_fini(&arena);

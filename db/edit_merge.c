@@ -188,6 +188,7 @@ enum zr_err db_merge(const struct db_merge_options *options, struct db_edit_resu
 
 	*out = (struct db_edit_result){ 0 };
 	err = db_output_open(options->output, &merge.output);
+	merge.output.time_unit_ns = options->time_unit_ns;
 	if (!err)
 		err = options->same_host ? db_merge_same_host(&merge) : add_inputs(&merge);
 	err = db_output_close(&merge.output, err, merge.complete);

@@ -29,11 +29,12 @@ static enum zr_err cut_watched(const char *from, const char *to,
 			       const struct db_selection *selection, const struct db_watch *watch,
 			       struct db_edit_result *result)
 {
+	const struct db_cut_options options = { .selection = *selection, .output = to, .watch = *watch };
 	struct db *db;
 	enum zr_err err;
 
 	assert_ok(db_open(from, DB_READ, &db));
-	err = db_cut(db, selection, to, watch, result);
+	err = db_cut(db, &options, result);
 	assert_ok(db_close(db));
 	return err;
 }
@@ -42,7 +43,7 @@ static enum zr_err cut(const char *from, const char *to, const struct db_selecti
 {
 	struct db_edit_result result;
 
-	return cut_watched(from, to, selection, NULL, &result);
+	return cut_watched(from, to, selection, &(struct db_watch){ 0 }, &result);
 }
 
 /* ---------------------------------------------------------------------------- the naive selection */
@@ -736,6 +737,79 @@ static void ids_of_woven_traces_are_brought_together(void **state)
 	zr_arena_fini(&arena);
 }
 
+/* A trace of two events, at 1,000,777 ns and a second later. */
+static void make_exact(const char *path, uint8_t area, uint32_t unit_ns)
+{
+	struct db_writer *writer;
+	struct db *db;
+
+	assert_ok(db_open(path, DB_CREATE, &db));
+	assert_ok(db_put_area(db, &(struct db_area){ .id = area, .type = area, .path = "/dev/x" }));
+	assert_ok(db_writer_new(db, &(struct db_writer_options){ .time_unit_ns = unit_ns }, &writer));
+	for (uint64_t i = 0; i < 2; i++)
+		assert_ok(db_writer_add(writer, &(struct db_event){ .time_ns = 1000777 + i * 1000000000,
+								    .area = area, .slot = 1 }));
+	assert_ok(db_writer_free(writer));
+	assert_ok(db_close(db));
+}
+
+static void assert_exact_to(const char *path, uint32_t host, int64_t unit_ns)
+{
+	struct db *db;
+
+	assert_ok(db_open(path, DB_READ, &db));
+	assert_int_equal(db_env_int(db, host, DB_ENV_TIME_UNIT, 1), unit_ns);
+	assert_ok(db_close(db));
+	for (uint32_t i = 0, n = life_read(path, host, got, 10); i < n; i++)
+		assert_int_equal(got[i].time_ns,
+				 (1000777 + (got[i].time_ns > 1001000) * UINT64_C(1000000000)) /
+					 (uint64_t)unit_ns * (uint64_t)unit_ns);
+}
+
+static void cut_and_merge_keep_how_exact_times_are(void **state)
+{
+	const char *inputs[] = { in_folder(state, "ns.zr"), in_folder(state, "us.zr") };
+	char to[4200];
+	struct db_edit_result result;
+	struct db_merge_options options = { .inputs = inputs, .n_inputs = 2, .output = to };
+	struct db *db;
+
+	make_exact(inputs[0], 1, 0);
+	make_exact(inputs[1], 2, 1000);
+	snprintf(to, sizeof(to), "%s/cut.zr", (char *)*state);
+	assert_ok(cut(inputs[1], to, &(struct db_selection){ 0 }));
+	assert_exact_to(to, 0, 1000);
+	snprintf(to, sizeof(to), "%s/merged.zr", (char *)*state);
+	assert_ok(db_merge(&options, &result));
+	assert_exact_to(to, 0, 1);
+	assert_exact_to(to, 1, 1000);
+	snprintf(to, sizeof(to), "%s/coarse.zr", (char *)*state);
+	options.time_unit_ns = 1000000;
+	assert_ok(db_merge(&options, &result));
+	assert_exact_to(to, 0, 1000000);
+	assert_exact_to(to, 1, 1000000);
+	snprintf(to, sizeof(to), "%s/coarse-cut.zr", (char *)*state);
+	assert_ok(db_open(inputs[0], DB_READ, &db));
+	assert_ok(db_cut(db, &(struct db_cut_options){ .output = to, .time_unit_ns = 1000 }, &result));
+	assert_ok(db_close(db));
+	assert_exact_to(to, 0, 1000);
+}
+
+/* Whichever comes first: the better one's times are not rounded. */
+static void woven_times_are_as_exact_as_the_best(void **state)
+{
+	const char *inputs[] = { in_folder(state, "us.zr"), in_folder(state, "ns.zr") };
+	const char *to = in_folder(state, "to.zr");
+	struct db_edit_result result;
+
+	make_exact(inputs[0], 1, 1000);
+	make_exact(inputs[1], 2, 0);
+	assert_ok(merge(inputs, 2, to, &one_host, &result));
+	assert_int_equal(life_read(to, 0, got, 10), 4);
+	assert_int_equal(got[0].time_ns, 1000000);
+	assert_int_equal(got[1].time_ns, 1000777);
+}
+
 #define in_new_folder(test) cmocka_unit_test_setup_teardown(test, test_folder, test_remove_folder)
 
 int main(void)
@@ -755,6 +829,8 @@ int main(void)
 		in_new_folder(cuts_that_adjoin_merge_to_the_trace),
 		in_new_folder(a_hole_between_two_recordings_is_a_gap),
 		in_new_folder(unlike_hosts_are_not_woven),
+		in_new_folder(cut_and_merge_keep_how_exact_times_are),
+		in_new_folder(woven_times_are_as_exact_as_the_best),
 		in_new_folder(ids_of_woven_traces_are_brought_together),
 	};
 

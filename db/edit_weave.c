@@ -77,6 +77,7 @@ struct weave {
 	uint32_t
 		ended[DB_AREA_MAX + 1]; /* the last source with events of the area that has ended */
 	struct db_unknowns unknowns;
+	uint32_t time_unit_ns; /* the finest of the inputs */
 	struct zr_arena arena;
 };
 
@@ -275,6 +276,17 @@ static enum zr_err read_uses(struct weave *w, struct db *db, struct source *sour
 	return err;
 }
 
+/* Inputs may differ in how exact their times are: nothing of the better one is lost. */
+static void note_unit(struct weave *w, struct db *db, uint32_t host)
+{
+	int64_t unit = db_env_int(db, host, DB_ENV_TIME_UNIT, 1);
+
+	if (unit < 1 || unit > UINT32_MAX)
+		unit = 1;
+	if (!w->time_unit_ns || (uint32_t)unit < w->time_unit_ns)
+		w->time_unit_ns = (uint32_t)unit;
+}
+
 static enum zr_err scan_open(struct weave *w, struct db *db, struct source *source)
 {
 	struct db_part *parts;
@@ -298,8 +310,10 @@ static enum zr_err scan_open(struct weave *w, struct db *db, struct source *sour
 	}
 	if (!err)
 		err = read_origin(db, source);
-	if (!err)
+	if (!err) {
+		note_unit(w, db, source->host);
 		err = read_uses(w, db, source);
+	}
 	zr_arena_fini(&arena);
 	return err;
 }
@@ -424,7 +438,8 @@ static enum zr_err put_env(struct weave *w, struct db *db)
 		snprintf(text, sizeof(text), "e %s", env[i].key);
 		err = db_names_get(&w->names, text, 0, &fresh, &value);
 		/* Of a cut of it the new trace is no cut. */
-		if (!err && fresh && strncmp(env[i].key, "cut.", 4) != 0)
+		if (!err && fresh && strncmp(env[i].key, "cut.", 4) != 0 &&
+		    strcmp(env[i].key, DB_ENV_TIME_UNIT) != 0)
 			err = db_env_set(w->merge->output.db, 0, env[i].key, env[i].value);
 	}
 	zr_arena_fini(&arena);
@@ -733,9 +748,13 @@ static enum zr_err take(struct weave *w, uint32_t at)
 
 static enum zr_err weave_events(struct weave *w)
 {
-	enum zr_err err = db_output_host(&w->merge->output, 0);
+	struct db_output *output = &w->merge->output;
 	uint64_t taken = 0;
+	enum zr_err err;
 
+	if (output->time_unit_ns < w->time_unit_ns)
+		output->time_unit_ns = w->time_unit_ns;
+	err = db_output_host(output, 0);
 	while (!err) {
 		uint32_t at = earliest(w);
 		bool begins = w->next_source < w->n_sources &&

@@ -294,6 +294,73 @@ static void times_that_go_back_are_held_and_counted(void **state)
 	assert_ok(db_close(rec.db));
 }
 
+static uint64_t times_of(const char *path, uint64_t *times)
+{
+	const struct db_batch *batch;
+	struct db_reader *reader;
+	uint64_t n = 0;
+	struct db *db;
+
+	assert_ok(db_open(path, DB_READ, &db));
+	assert_ok(db_reader_new(db, NULL, &reader));
+	while (!db_reader_next(reader, &batch) && batch)
+		for (uint32_t i = 0; i < batch->n; i++)
+			times[n++] = batch->time_ns[i];
+	db_reader_free(reader);
+	assert_ok(db_close(db));
+	return n;
+}
+
+static void times_are_rounded_to_the_unit_that_the_trace_keeps(void **state)
+{
+	static const uint64_t units[] = { 1000, 0, 1, 1000000, 1000 };
+	const uint64_t wanted[] = { 1000, 1001000, 2001000, 3000000, 4000000 };
+	const char *path = in_folder(state, "t.zr");
+	uint64_t times[5];
+	struct recording rec;
+
+	assert_ok(db_open(path, DB_CREATE, &rec.db));
+	for (uint32_t i = 0; i < 5; i++) {
+		assert_ok(db_writer_new(rec.db,
+					&(struct db_writer_options){ .time_unit_ns = (uint32_t)units[i] },
+					&rec.writer));
+		add(rec, i * 1000000 + 1999, i);
+		assert_ok(db_writer_free(rec.writer));
+		assert_int_equal(db_env_int(rec.db, 0, DB_ENV_TIME_UNIT, 1), i < 3 ? 1000 : 1000000);
+	}
+	assert_ok(db_close(rec.db));
+	assert_int_equal(times_of(path, times), 5);
+	assert_memory_equal(times, wanted, sizeof(wanted));
+}
+
+static void a_trace_in_nanoseconds_says_nothing_of_a_unit(void **state)
+{
+	struct recording rec = start(in_folder(state, "t.zr"));
+
+	assert_int_equal(db_env_int(rec.db, 0, DB_ENV_TIME_UNIT, -1), -1);
+	finish(rec);
+}
+
+/* It is divided by, and may come from a stranger. */
+static void an_impossible_unit_is_none(void **state)
+{
+	static const char *const units[] = { "0", "-1000", "9223372036854775807", "us" };
+	const char *path = in_folder(state, "t.zr");
+	uint64_t times[4];
+	struct recording rec;
+
+	assert_ok(db_open(path, DB_CREATE, &rec.db));
+	for (uint32_t i = 0; i < 4; i++) {
+		assert_ok(db_env_set(rec.db, 0, DB_ENV_TIME_UNIT, units[i]));
+		assert_ok(db_writer_new(rec.db, &(struct db_writer_options){ 0 }, &rec.writer));
+		add(rec, 77777 + i, i);
+		assert_ok(db_writer_free(rec.writer));
+	}
+	assert_ok(db_close(rec.db));
+	assert_int_equal(times_of(path, times), 4);
+	assert_int_equal(times[3], 77780);
+}
+
 static void the_writer_names_an_event_that_is_not_allowed(void **state)
 {
 	struct recording rec = start(in_folder(state, "t.zr"));
@@ -724,6 +791,9 @@ int main(void)
 		TEST(two_readers_at_once_do_not_disturb_each_other),
 		TEST(chunks_are_cut_when_full_and_when_a_second_has_passed),
 		TEST(times_that_go_back_are_held_and_counted),
+		TEST(times_are_rounded_to_the_unit_that_the_trace_keeps),
+		TEST(a_trace_in_nanoseconds_says_nothing_of_a_unit),
+		TEST(an_impossible_unit_is_none),
 		TEST(the_writer_names_an_event_that_is_not_allowed),
 		TEST(a_time_beyond_the_format_is_refused),
 		TEST(a_chunk_and_its_dictionary_rows_commit_together),

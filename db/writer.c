@@ -12,7 +12,7 @@
 #include "db/chunk.h"
 #include "db/sql.h"
 
-enum { FLUSH_EVERY_NS = 1000000000 };
+enum { FLUSH_EVERY_NS = 1000000000, TIME_UNIT_MAX = 1000000000 };
 
 struct db_writer {
 	struct db *db;
@@ -44,6 +44,19 @@ static enum zr_err load_last(struct db_writer *writer)
 	return ZR_OK;
 }
 
+/* Rounding to a finer unit would claim more than is known. */
+static enum zr_err settle_unit(struct db_writer *writer, uint64_t wanted)
+{
+	int64_t had = db_env_int(writer->db, writer->batch.host, DB_ENV_TIME_UNIT, 1);
+
+	writer->time_unit_ns = had >= 1 && had <= TIME_UNIT_MAX ? (uint64_t)had : 1;
+	if (writer->time_unit_ns >= wanted)
+		return ZR_OK;
+	writer->time_unit_ns = wanted;
+	return db_env_setf(writer->db, writer->batch.host, DB_ENV_TIME_UNIT, "%llu",
+			   (unsigned long long)wanted);
+}
+
 static void free_writer(struct db_writer *writer)
 {
 	zr_arena_fini(&writer->arena);
@@ -61,7 +74,6 @@ enum zr_err db_writer_new(struct db *db, const struct db_writer_options *options
 		return zr_fail(ZR_NOMEM, "no memory to write to %s", db->path);
 	writer->db = db;
 	writer->flush_every_ns = options->flush_every_ns ? options->flush_every_ns : FLUSH_EVERY_NS;
-	writer->time_unit_ns = options->time_unit_ns ? options->time_unit_ns : 1;
 	err = db_batch_init(&writer->batch, &writer->arena);
 	writer->batch.host = options->host;
 	if (!err)
@@ -70,6 +82,8 @@ enum zr_err db_writer_new(struct db *db, const struct db_writer_options *options
 		err = load_last(writer);
 	if (!err)
 		err = db_sql_begin_host(db, options->host);
+	if (!err)
+		err = settle_unit(writer, options->time_unit_ns);
 	if (err) {
 		free_writer(writer);
 		return err;

@@ -116,7 +116,7 @@ static enum zr_err open_bench(struct bench *bench, enum stage stage)
 	}
 	snprintf(bench->path, sizeof(bench->path), "/tmp/zreel-bench-%d.zr", (int)getpid());
 	if (!err)
-		err = rec_trace_open(bench->path, &bench->trace);
+		err = rec_trace_open(bench->path, &(struct rec_trace_how){ 0 }, &bench->trace);
 	if (!err)
 		err = rec_fold_new(&options, &bench->fold);
 	if (!err)

@@ -678,6 +678,7 @@ static enum zr_err run(struct rec_import *import)
 
 static enum zr_err open_all(struct rec_import *import)
 {
+	struct rec_trace_how how = { .time_unit_ns = import->options->time_unit_ns };
 	enum zr_err err = take_options(import);
 
 	if (err)
@@ -689,7 +690,9 @@ static enum zr_err open_all(struct rec_import *import)
 	if (err)
 		return err;
 	rec_input_watch(import->input, rec_import_ask, import);
-	return rec_trace_open(import->options->output, &import->trace);
+	/* What came through a pipe cannot be had again, and may be a live recording. */
+	how.again = rec_input_done(import->input) >= 0;
+	return rec_trace_open(import->options->output, &how, &import->trace);
 }
 
 enum zr_err rec_import(const struct rec_import_options *options, struct rec_import_result *out)

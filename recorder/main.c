@@ -39,6 +39,7 @@ static const char usage_text[] =
 	"  -d, --duration SECONDS ends after so long\n"
 	"  -r, --ring SIZE        ring buffer of each CPU, with K, M or G (8M)\n"
 	"      --clock NAME       trace clock (mono)\n"
+	"      --time-resolution UNIT  times in ns, us or ms (ns); us saves a byte an event\n"
 	"      --max-size SIZE    ends when the trace has grown so large\n"
 	"      --max-mem SIZE     of rings, queues and flight recorder together (256M)\n"
 	"      --flight SECONDS   keeps the last SECONDS in memory and writes them on SIGUSR1\n"
@@ -113,6 +114,7 @@ enum {
 	OPTION_TRIGGER,
 	OPTION_RECOVER,
 	OPTION_JSON,
+	OPTION_TIME_RESOLUTION,
 };
 
 static const struct option long_options[] = {
@@ -124,6 +126,7 @@ static const struct option long_options[] = {
 	{ "events", required_argument, NULL, OPTION_EVENTS },
 	{ "own-tasks", no_argument, NULL, OPTION_OWN_TASKS },
 	{ "clock", required_argument, NULL, OPTION_CLOCK },
+	{ "time-resolution", required_argument, NULL, OPTION_TIME_RESOLUTION },
 	{ "max-size", required_argument, NULL, OPTION_MAX_SIZE },
 	{ "max-mem", required_argument, NULL, OPTION_MAX_MEM },
 	{ "flight", required_argument, NULL, OPTION_FLIGHT },
@@ -152,6 +155,17 @@ static enum zr_err take_seconds(const char *option, const char *value, uint64_t 
 	return parse_seconds(value, out) ? ZR_OK : bad_value(option, value);
 }
 
+static enum zr_err take_unit(const char *value, uint32_t *out)
+{
+	static const char *const names[] = { "ns", "us", "ms" };
+
+	*out = 1;
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++, *out *= 1000)
+		if (!strcmp(value, names[i]))
+			return ZR_OK;
+	return zr_fail(ZR_USAGE, "--time-resolution: \"%s\" is none of ns, us, ms", value);
+}
+
 static enum zr_err take_text(struct arguments *args, int option, const char *value)
 {
 	struct rec_options *record = &args->record;
@@ -168,6 +182,8 @@ static enum zr_err take_text(struct arguments *args, int option, const char *val
 	case OPTION_CLOCK:
 		record->clock = value;
 		return ZR_OK;
+	case OPTION_TIME_RESOLUTION:
+		return take_unit(value, &record->time_unit_ns);
 	case 'g':
 		if (record->n_cgroups == MAX_CGROUPS)
 			return zr_fail(ZR_USAGE, "--cgroup: at most %d times", MAX_CGROUPS);

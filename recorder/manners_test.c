@@ -213,7 +213,7 @@ static struct trace_file open_trace(void)
 
 	assert_non_null(mkdtemp(file.dir));
 	snprintf(file.path, sizeof(file.path), "%s/t.zr", file.dir);
-	assert_int_equal(rec_trace_open(file.path, &file.trace), ZR_OK);
+	assert_int_equal(rec_trace_open(file.path, &(struct rec_trace_how){ 0 }, &file.trace), ZR_OK);
 	return file;
 }
 

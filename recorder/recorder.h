@@ -43,6 +43,7 @@ struct rec_options {
 	uint64_t ring_bytes;	    /* per CPU; 0 = 8 MiB, less if max_mem_bytes has no room for it */
 	uint64_t max_mem_bytes;	    /* rings, queues and the flight recorder together; 0 = 256 MiB */
 	uint64_t max_bytes;	    /* of the file; 0 = no limit */
+	uint32_t time_unit_ns;	    /* times are rounded down to a multiple; 0 = 1 */
 	bool with_comm;
 	bool anonymize; /* no host, command or file names; cgroup paths hashed with a random key */
 	bool own_tasks; /* perf: only what tasks of the cgroups do, not what is done to them */
@@ -146,6 +147,7 @@ struct rec_import_options {
 	uint64_t mem_bytes;	  /* the environment that the input may not carry; 0 or NULL = unknown */
 	uint32_t page_size;	  /* 0 = 4096 */
 	const char *kernel;
+	uint32_t time_unit_ns; /* times are rounded down to a multiple; 0 = 1 */
 	/* Called now and then: `done` 0..1, negative if not known, and the events so far. False ends the
 	 * import with what it has. NULL = never. */
 	bool (*progress)(void *arg, double done, uint64_t events);

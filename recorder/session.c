@@ -461,7 +461,9 @@ static enum zr_err open_outlet(struct session *session)
 		return open_flight(session);
 	if (options->n_triggers)
 		return zr_fail(ZR_USAGE, "a trigger is for the flight recorder: say --flight too");
-	return rec_trace_open(options->output, &session->outlet.trace);
+	return rec_trace_open(options->output,
+			      &(struct rec_trace_how){ .time_unit_ns = options->time_unit_ns },
+			      &session->outlet.trace);
 }
 
 static enum zr_err start_command(struct session *session)
@@ -695,7 +697,8 @@ static enum zr_err put_queues(struct session *session)
 static enum zr_err write_flight(struct session *session, const char *path)
 {
 	struct rec_outlet *outlet = &session->outlet;
-	enum zr_err err = rec_trace_open(path, &outlet->trace);
+	const struct rec_trace_how how = { .time_unit_ns = session->options->time_unit_ns };
+	enum zr_err err = rec_trace_open(path, &how, &outlet->trace);
 
 	if (err)
 		return err;

@@ -6,13 +6,19 @@
 #include <string.h>
 #include <unistd.h>
 
-enum zr_err rec_trace_open(const char *path, struct rec_trace *out)
+enum zr_err rec_trace_open(const char *path, const struct rec_trace_how *how, struct rec_trace *out)
 {
-	const struct db_writer_options options = { .host = REC_HOST };
+	const struct db_writer_options options = {
+		.host = REC_HOST,
+		.time_unit_ns = how->time_unit_ns,
+		.flush_every_ns = how->again ? UINT64_MAX : 0,
+	};
 	enum zr_err err;
 
 	*out = (struct rec_trace){ 0 };
 	err = db_open(path, DB_CREATE, &out->db);
+	if (!err && how->again)
+		err = db_set_bulk(out->db);
 	if (!err)
 		err = db_writer_new(out->db, &options, &out->writer);
 	return err ? rec_trace_close(out, err) : ZR_OK;

@@ -11,12 +11,17 @@
 
 enum { REC_HOST = 0 }; /* a recording is of one host */
 
+struct rec_trace_how {
+	uint32_t time_unit_ns; /* as of db_writer_options */
+	bool again;	       /* it can be made again: full chunks, synced at the end only */
+};
+
 struct rec_trace {
 	struct db *db;
 	struct db_writer *writer;
 };
 
-enum zr_err rec_trace_open(const char *path, struct rec_trace *out);
+enum zr_err rec_trace_open(const char *path, const struct rec_trace_how *how, struct rec_trace *out);
 
 /* The sink's functions that need nothing but the trace; `arg` must be a struct rec_trace. */
 enum zr_err rec_trace_event(void *arg, const struct db_event *event);

@@ -2,15 +2,14 @@
 /* zreel cut: a part of a trace as a trace of its own. */
 #include "db/db.h"
 #include "ui/commands.h"
-#include "ui/format.h"
-#include "ui/json.h"
+#include "ui/edited.h"
 #include "ui/select.h"
 #include "ui/stop.h"
-#include "ui/text.h"
 
 struct values {
 	const char *output;
 	struct ui_select select;
+	int time_resolution;
 	bool json;
 };
 
@@ -18,41 +17,14 @@ static const struct ui_option options[] = {
 	{ "output", 'o', UI_TEXT, offsetof(struct values, output), "FILE",
 	  "the trace to write; must not exist" },
 	UI_SELECT_OPTIONS(values, select),
+	UI_TIME_RESOLUTION(values, time_resolution),
 	{ "json", 0, UI_FLAG, offsetof(struct values, json), NULL, "print the counts as JSON" },
 	{ 0 },
 };
 
-static void print_json(const struct db_edit_result *result, const char *output)
-{
-	struct ui_json json;
-
-	ui_json_init(&json, stdout);
-	ui_json_object(&json, NULL);
-	ui_json_text(&json, "output", output);
-	ui_json_count(&json, "hosts", result->hosts);
-	ui_json_count(&json, "events", result->events);
-	ui_json_count(&json, "gaps", result->gaps);
-	ui_json_count(&json, "lost_events", result->lost_events);
-	ui_json_count(&json, "samples", result->samples);
-	ui_json_end_object(&json);
-}
-
-static void print_text(const struct db_edit_result *result, const char *output)
-{
-	ui_put_clean(stdout, output);
-	printf(": %s events, %s samples", ui_count(result->events).text,
-	       ui_count(result->samples).text);
-	if (result->gaps)
-		printf("; %s gaps, in which %s events were lost", ui_count(result->gaps).text,
-		       ui_count(result->lost_events).text);
-	putchar('\n');
-}
-
-static enum zr_err cut(const char *path, const struct db_selection *selection, const char *output,
-		       struct db_edit_result *result)
+static enum zr_err cut(const char *path, struct db_cut_options *how, struct db_edit_result *result)
 {
 	struct ui_progress progress;
-	const struct db_watch watch = { ui_progress_update, &progress };
 	struct db *db;
 	enum zr_err err = db_open(path, DB_READ, &db), closed;
 
@@ -60,7 +32,8 @@ static enum zr_err cut(const char *path, const struct db_selection *selection, c
 		return err;
 	ui_stop_catch();
 	ui_progress_begin(&progress, "cutting");
-	err = db_cut(db, selection, output, &watch, result);
+	how->watch = (struct db_watch){ ui_progress_update, &progress };
+	err = db_cut(db, how, result);
 	ui_progress_end(&progress);
 	closed = db_close(db);
 	return err ? err : closed;
@@ -70,17 +43,20 @@ static enum zr_err run(const struct ui_call *call)
 {
 	const struct values *values = call->values;
 	struct db_edit_result result;
-	struct db_selection selection;
+	struct db_cut_options how = {
+		.output = values->output,
+		.time_unit_ns = ui_time_unit_ns(values->time_resolution),
+	};
 	enum zr_err err;
 
 	if (!values->output)
 		return zr_fail(ZR_USAGE, "say where to: -o FILE");
-	err = ui_select_parse(&values->select, &selection);
+	err = ui_select_parse(&values->select, &how.selection);
 	if (!err)
-		err = cut(call->operands[0], &selection, values->output, &result);
+		err = cut(call->operands[0], &how, &result);
 	if (err)
 		return err;
-	(values->json ? print_json : print_text)(&result, values->output);
+	ui_edited_print(&result, values->output, values->json);
 	return ZR_OK;
 }
 
@@ -95,7 +71,8 @@ const struct ui_command ui_cmd_cut = {
 		 "whatever else is asked for. Times count from each host's first event. A --cgroup "
 		 "is a path or\n"
 		 "the number of the cgroup. Stored results stay behind: they are about the whole "
-		 "trace.",
+		 "trace.\n"
+		 "Without any of it everything stays: --time-resolution us alone makes a trace smaller.",
 	.example = "  zreel cut build.zr -o middle.zr --from 4s --to 6s\n"
 		   "  zreel cut fleet.zr -o web.zr --cgroup /system.slice/web.service",
 	.options = options,

@@ -7,6 +7,7 @@
 #include "ui/commands.h"
 #include "ui/format.h"
 #include "ui/json.h"
+#include "ui/select.h"
 #include "ui/stop.h"
 #include "ui/text.h"
 
@@ -14,7 +15,7 @@ struct values {
 	const char *output, *device_offset, *kernel;
 	struct ui_list maps, areas;
 	uint64_t mem_bytes, page_bytes;
-	int format, as;
+	int format, as, time_resolution;
 	bool json;
 };
 
@@ -39,6 +40,7 @@ static const struct ui_option options[] = {
 	  "its page size (4096)" },
 	{ "kernel", 0, UI_TEXT, offsetof(struct values, kernel), "RELEASE",
 	  "its kernel, such as 6.12: decides how page flags and return values are read" },
+	UI_TIME_RESOLUTION(values, time_resolution),
 	{ "json", 0, UI_FLAG, offsetof(struct values, json), NULL, "print the counts as JSON" },
 	{ 0 },
 };
@@ -164,6 +166,7 @@ static enum zr_err make_options(const struct ui_call *call, struct rec_import_op
 		.mem_bytes = values->mem_bytes,
 		.page_size = (uint32_t)values->page_bytes,
 		.kernel = values->kernel,
+		.time_unit_ns = ui_time_unit_ns(values->time_resolution),
 	};
 	return take_offset(values->device_offset, out);
 }

@@ -56,6 +56,15 @@ static const char *env_value(const struct facts *facts, const char *key)
 	return NULL;
 }
 
+/* Of a host's times. */
+static uint64_t time_unit_ns(const struct facts *facts, uint32_t host)
+{
+	for (size_t i = 0; i < facts->n_env; i++)
+		if (facts->env[i].host == host && strcmp(facts->env[i].key, DB_ENV_TIME_UNIT) == 0)
+			return strtoull(facts->env[i].value, NULL, 10);
+	return 1;
+}
+
 static enum zr_err read_facts(struct db *db, struct zr_arena *arena, struct facts *out)
 {
 	struct stat st;
@@ -119,6 +128,7 @@ static void json_host(struct ui_json *json, const struct facts *facts, const str
 {
 	ui_json_object(json, NULL);
 	ui_json_count(json, "host", tables->host);
+	ui_json_count(json, "time_unit_ns", time_unit_ns(facts, tables->host));
 	ui_json_object(json, "environment");
 	for (size_t i = 0; i < facts->n_env; i++)
 		if (facts->env[i].host == tables->host)
@@ -211,7 +221,8 @@ enum { CGROUPS_SHOWN = 20 };
 
 static void text_host(const struct facts *facts, const struct host_facts *tables)
 {
-	printf("\nhost %" PRIu32 "\n", tables->host);
+	printf("\nhost %" PRIu32 ", times exact to %s\n", tables->host,
+	       ui_span(time_unit_ns(facts, tables->host)).text);
 	for (size_t i = 0; i < facts->n_env; i++) {
 		if (facts->env[i].host != tables->host)
 			continue;

@@ -2,14 +2,14 @@
 /* zreel merge: many traces in one. */
 #include "db/db.h"
 #include "ui/commands.h"
-#include "ui/format.h"
-#include "ui/json.h"
+#include "ui/edited.h"
+#include "ui/select.h"
 #include "ui/stop.h"
-#include "ui/text.h"
 
 struct values {
 	const char *output;
 	bool same_host, force, json;
+	int time_resolution;
 };
 
 static const struct ui_option options[] = {
@@ -19,41 +19,10 @@ static const struct ui_option options[] = {
 	  "all are of one host and clock: weave them into one" },
 	{ "force", 0, UI_FLAG, offsetof(struct values, force), NULL,
 	  "take what another of the traces holds too" },
+	UI_TIME_RESOLUTION(values, time_resolution),
 	{ "json", 0, UI_FLAG, offsetof(struct values, json), NULL, "print the counts as JSON" },
 	{ 0 },
 };
-
-static void print_json(const struct db_edit_result *result, const char *output)
-{
-	struct ui_json json;
-
-	ui_json_init(&json, stdout);
-	ui_json_object(&json, NULL);
-	ui_json_text(&json, "output", output);
-	ui_json_count(&json, "files", result->files);
-	ui_json_count(&json, "hosts", result->hosts);
-	ui_json_count(&json, "events", result->events);
-	ui_json_count(&json, "gaps", result->gaps);
-	ui_json_count(&json, "lost_events", result->lost_events);
-	ui_json_count(&json, "samples", result->samples);
-	ui_json_count(&json, "runs", result->runs);
-	ui_json_count(&json, "duplicates", result->duplicates);
-	ui_json_end_object(&json);
-}
-
-static void print_text(const struct db_edit_result *result, const char *output)
-{
-	ui_put_clean(stdout, output);
-	printf(": %s files, %s hosts, %s events", ui_count(result->files).text,
-	       ui_count(result->hosts).text, ui_count(result->events).text);
-	if (result->gaps)
-		printf("; %s gaps, in which %s events were lost", ui_count(result->gaps).text,
-		       ui_count(result->lost_events).text);
-	if (result->duplicates)
-		printf("; %s events that two traces had were taken once",
-		       ui_count(result->duplicates).text);
-	putchar('\n');
-}
 
 static enum zr_err run(const struct ui_call *call)
 {
@@ -65,6 +34,7 @@ static enum zr_err run(const struct ui_call *call)
 		.output = values->output,
 		.same_host = values->same_host,
 		.force = values->force,
+		.time_unit_ns = ui_time_unit_ns(values->time_resolution),
 		.watch = { ui_progress_update, &progress },
 	};
 	struct db_edit_result result;
@@ -78,7 +48,7 @@ static enum zr_err run(const struct ui_call *call)
 	ui_progress_end(&progress);
 	if (err)
 		return err;
-	(values->json ? print_json : print_text)(&result, values->output);
+	ui_edited_print(&result, values->output, values->json);
 	return ZR_OK;
 }
 

@@ -9,12 +9,13 @@
 #include "ui/commands.h"
 #include "ui/format.h"
 #include "ui/json.h"
+#include "ui/select.h"
 #include "ui/stop.h"
 #include "ui/text.h"
 
 struct values {
 	const char *output, *events, *clock;
-	int source;
+	int source, time_resolution;
 	struct ui_list cgroups, triggers;
 	uint64_t duration_ns, ring_bytes, max_bytes, max_mem_bytes, flight_ns;
 	bool with_comm, anonymize, own_tasks, recover, json;
@@ -34,6 +35,7 @@ static const struct ui_option options[] = {
 	  "perf: only what tasks of these cgroups do themselves" },
 	{ "duration", 'd', UI_SPAN, MEMBER(duration_ns), "TIME", "stop after this time (90, 1.5s, 2m)" },
 	{ "ring-size", 0, UI_BYTES, MEMBER(ring_bytes), "BYTES", "ring buffer of each CPU (8M)" },
+	UI_TIME_RESOLUTION(values, time_resolution),
 	{ "max-size", 0, UI_BYTES, MEMBER(max_bytes), "BYTES", "stop when the file has grown to this" },
 	{ "max-mem", 0, UI_BYTES, MEMBER(max_mem_bytes), "BYTES",
 	  "memory of rings, queues and flight recorder together (256M)" },
@@ -180,6 +182,7 @@ static enum zr_err record(const struct ui_call *call, struct rec_result *out)
 		.duration_ns = values->duration_ns,
 		.ring_bytes = values->ring_bytes,
 		.max_bytes = values->max_bytes,
+		.time_unit_ns = ui_time_unit_ns(values->time_resolution),
 		.max_mem_bytes = values->max_mem_bytes,
 		.with_comm = values->with_comm,
 		.anonymize = values->anonymize,

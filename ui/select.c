@@ -106,6 +106,13 @@ static enum zr_err add_kinds(const char *names, uint32_t *mask)
 	return ZR_OK;
 }
 
+uint32_t ui_time_unit_ns(int choice)
+{
+	static const uint32_t units[] = { 1, 1'000, 1'000'000 };
+
+	return units[choice];
+}
+
 enum zr_err ui_select_parse(const struct ui_select *given, struct db_selection *out)
 {
 	enum zr_err err;

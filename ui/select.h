@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The options that choose a part of a trace, the same for every command that has them. */
+/* Options that several commands for traces have: what part of a trace, and how exact its times are. */
 #ifndef UI_SELECT_H
 #define UI_SELECT_H
 
@@ -29,6 +29,13 @@ struct ui_select {
 #define UI_SELECT_KINDS(values, member)                                                            \
 	{ "kind", 'k', UI_LIST, offsetof(struct values, member.kinds), "KIND[,KIND]",              \
 	  "only these kinds of events" }
+
+/* Of a trace that is written; the member is an int. */
+#define UI_TIME_RESOLUTION(values, member)                                                         \
+	{ "time-resolution", 0, UI_CHOICE, offsetof(struct values, member), "ns|us|ms",            \
+	  "round its times down to this: us makes it smaller" }
+
+uint32_t ui_time_unit_ns(int choice);
 
 /* The options as a selection, which borrows the lists. ZR_USAGE names the option that is wrong. */
 enum zr_err ui_select_parse(const struct ui_select *given, struct db_selection *out);

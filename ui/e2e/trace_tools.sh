@@ -55,8 +55,9 @@ make_capture() {
 	}'
 }
 
+# Through a pipe, as if it were live: a chunk a second, and not all in one.
 make_trace() {
-	make_capture >capture.txt && exits 0 import capture.txt -o t.zr && exits 0 info t.zr --json &&
+	make_capture >capture.txt && cat capture.txt | "$zreel" import - -o t.zr && exits 0 info t.zr --json &&
 		[ "$(figure OUT)" -eq 8000 ] && [ "$(figure GAP)" -eq 1 ]
 }
 
@@ -97,6 +98,18 @@ parts_merge_to_the_whole() {
 		[ "$(figure duplicates)" -eq 1 ] && exits 0 dump back.zr -f csv && cmp out whole.csv
 }
 
+# Pairs of the same events: rounded down by awk, and by each way to a coarser trace.
+times_are_rounded() {
+	local round='NR > 1 { $2 = sprintf("%.0f", $2 - $2 % 1000) } { print }'
+	exits 0 dump t.zr -f csv && awk -F, -v OFS=, "$round" out >wanted.csv &&
+		exits 0 cut t.zr -o us.zr --time-resolution us && exits 0 dump us.zr -f csv && cmp out wanted.csv &&
+		exits 0 import capture.txt -o ius.zr --time-resolution us && exits 0 dump ius.zr -f csv && cmp out wanted.csv &&
+		exits 0 info us.zr && grep -q 'exact to 1.00 us' out && json info us.zr --json && [ "$(figure time_unit_ns)" = 1000 ] &&
+		json info t.zr --json && [ "$(figure time_unit_ns)" = 1 ] &&
+		complains 2 'time-resolution' import capture.txt -o no.zr --time-resolution min && [ ! -e no.zr ] &&
+		exits 0 record --help && grep -q 'time-resolution ns|us|ms' out && "$BUILD/zreel-record" --help | grep -q time-resolution
+}
+
 hosts_merge() {
 	sed 's/worker/other/' capture.txt | "$zreel" import - -o t2.zr >out 2>err || return 1
 	json merge t.zr t2.zr -o two.zr --json && [ "$(figure hosts)" -eq 2 ] || return 1
@@ -135,8 +148,8 @@ verify_finds_damage() {
 }
 
 verify_opens_what_was_cut_short() {
-	exits 0 merge --force t.zr t2.zr t.zr t2.zr t.zr -o long.zr || return 1
-	head -c $(($(stat -c %s long.zr) * 2 / 3)) long.zr >short.zr
+	[ -e "$shipped" ] || skip "$shipped is not there" || return
+	head -c $(($(stat -c %s "$shipped") * 2 / 3)) "$shipped" >short.zr
 	complains 3 'short.zr' info short.zr && exits 3 verify short.zr --repair -o rest.zr && exits 0 verify rest.zr &&
 		exits 0 info rest.zr --json && [ "$(figure OUT)" -gt 100 ]
 }
@@ -236,8 +249,9 @@ interrupted_outputs_are_removed() {
 }
 
 a_full_disk_is_told() {
+	[ -e "$shipped" ] || skip "$shipped is not there" || return
 	local status=0
-	( ulimit -f 72; trap '' XFSZ; "$zreel" merge t.zr t2.zr -o large.zr >out 2>err ) || status=$?
+	( ulimit -f 400; trap '' XFSZ; "$zreel" merge "$shipped" -o large.zr >out 2>err ) || status=$?
 	[ $status -eq 1 ] && grep -q 'is removed' err && [ -z "$(ls -d large* 2>/dev/null)" ] && return
 	cat err
 	return 1
@@ -257,6 +271,7 @@ claim tools_have_help_with_an_example every_command_has_help
 claim cut_keeps_the_gap_in_its_time cut_keeps_the_gap
 claim cut_takes_what_dump_shows cut_and_dump_select_the_same
 claim cuts_by_area_merge_to_the_whole parts_merge_to_the_whole
+claim times_are_rounded_when_asked_to times_are_rounded
 claim hosts_merge_and_are_cut_again hosts_merge
 claim a_folder_of_traces_is_summed folder_is_summed
 claim verify_finds_damage_and_saves_the_rest verify_finds_damage
