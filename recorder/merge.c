@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FIRST_ROOM = 1024 };
+enum { FIRST_ROOM = REC_MERGE_MOST };
 
 struct queue {
 	struct rec_raw *records;
@@ -19,18 +19,6 @@ struct rec_merge {
 	uint32_t n_queues, n_heap, most;
 	uint64_t behind_ns; /* later records have to wait */
 };
-
-/* A queue may be half empty: it grows by doubling. */
-uint32_t rec_merge_share(uint64_t bytes, uint32_t cpus)
-{
-	uint64_t most = bytes / cpus / sizeof(struct rec_raw) / 2;
-
-	if (!bytes)
-		return 0;
-	if (most < FIRST_ROOM)
-		return FIRST_ROOM;
-	return most < UINT32_MAX / 2 ? (uint32_t)most : UINT32_MAX / 2;
-}
 
 struct rec_merge *rec_merge_new(uint32_t cpus, uint32_t most)
 {

@@ -5,10 +5,11 @@
  *
  * A queue has a bound. A reader that meets a full one stops reading that CPU for this round, and
  * says so with rec_merge_behind(): what is later than the last record that it took must wait, since
- * earlier ones may still lie in the kernel. Nothing is dropped here: if the consumer stays behind, the
- * kernel's buffer overruns, and the kernel counts what was lost.
+ * earlier ones may still lie in the kernel. Who reads then makes one more round. Nothing is dropped here: if
+ * the consumer stays behind, the kernel's buffer overruns, and the kernel counts what was lost.
  *
- * Cost a record: one copy of 56 bytes into the queue, one out of it, log2(CPUs) comparisons.
+ * Cost a record: one copy of 56 bytes into the queue, one out of it, log2(CPUs) comparisons; all in the
+ * first cache levels while the bound is as small as REC_MERGE_MOST.
  */
 #ifndef RECORDER_MERGE_H
 #define RECORDER_MERGE_H
@@ -20,8 +21,8 @@
 
 struct rec_merge;
 
-/* The bound of each of `cpus` queues that share `bytes`; 0 = no bound. */
-uint32_t rec_merge_share(uint64_t bytes, uint32_t cpus);
+/* The bound for those who make as many rounds as it takes: 56 KiB of records a CPU. */
+enum { REC_MERGE_MOST = 1024 };
 
 /* `most` records wait at most for each CPU; 0 = no bound. NULL when memory is short. */
 struct rec_merge *rec_merge_new(uint32_t cpus, uint32_t most);

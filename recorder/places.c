@@ -66,7 +66,10 @@ static struct rec_place *take(struct rec_places *places, const struct db_event *
 
 void rec_places_add(struct rec_places *places, const struct db_event *event)
 {
-	take(places, event)->state = PLACE_READY;
+	if (places->head < places->tail)
+		take(places, event)->state = PLACE_READY;
+	else if (!places->err) /* nothing waits: the ring's memory stays untouched */
+		places->err = places->fn(places->arg, event);
 }
 
 uint64_t rec_places_open(struct rec_places *places, const struct db_event *event,

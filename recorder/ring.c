@@ -10,7 +10,6 @@
 #include <errno.h>
 #include <traceevent/event-parse.h>
 #include <fcntl.h>
-#include <traceevent/kbuffer.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,13 +19,11 @@
 #include "db/event.h"
 #include "recorder/files.h"
 #include "recorder/merge.h"
+#include "recorder/page.h"
 
 /* ---------------------------------------------------------------------------------------- decoding */
 
 enum { MAX_FIELDS = 8, MAX_RULES = 64, MAX_IDS = 65536 };
-
-/* The head of a sub-buffer: its time, then the bytes that follow, with flags above them. */
-enum { HEAD_BYTES = 16, COMMIT_AT = 8, COMMIT_MASK = (1 << 27) - 1, LOST_STORED = 1 << 30 };
 
 struct field_at {
 	uint32_t offset;
@@ -221,11 +218,11 @@ bool rec_decoder_event(const struct rec_decoder *decoder, const void *data, size
 struct cpu {
 	int fd;
 	uint32_t number;
+	uint64_t read_ns; /* nothing was left in it that is older than this mark */
 };
 
 struct rec_ring {
 	const struct rec_decoder *decoder;
-	struct kbuffer *kbuffer;
 	struct cpu *cpus;
 	uint32_t n_cpus;
 	struct rec_merge *merge;
@@ -246,9 +243,10 @@ uint64_t rec_ring_reached(const struct rec_ring *ring, uint64_t until_ns)
 
 /* ------------------------------------------------------------------------------------- sub-buffers */
 
-static bool push_lost(struct rec_ring *ring, uint32_t index, enum db_gap kind, uint32_t n)
+static bool push_lost(struct rec_ring *ring, uint32_t index, enum db_gap kind, uint64_t n)
 {
-	struct rec_raw raw = { .type = REC_LOST, .len = n, .order = (uint8_t)kind,
+	struct rec_raw raw = { .type = REC_LOST, .order = (uint8_t)kind,
+			       .len = n < UINT32_MAX ? (uint32_t)n : UINT32_MAX,
 			       .cpu = (uint16_t)ring->cpus[index].number };
 
 	ring->stats.lost += n;
@@ -260,20 +258,6 @@ static bool push_damaged(struct rec_ring *ring, uint32_t index)
 {
 	ring->stats.damaged++;
 	return push_lost(ring, index, DB_GAP_READER, 1);
-}
-
-/* The kernel's own header says how many bytes follow it; the library takes that for granted. */
-static bool page_is_sound(const unsigned char *page, size_t room)
-{
-	size_t bytes = HEAD_BYTES;
-	uint64_t committed;
-
-	if (room < HEAD_BYTES)
-		return false;
-	committed = zr_get64(page + COMMIT_AT);
-	if (committed & LOST_STORED) /* their number lies behind the events */
-		bytes += sizeof(uint64_t);
-	return (committed & COMMIT_MASK) + bytes <= room;
 }
 
 static bool take_event(struct rec_ring *ring, uint32_t index, const void *data, size_t bytes)
@@ -289,34 +273,29 @@ static bool take_event(struct rec_ring *ring, uint32_t index, const void *data, 
 	return rec_merge_push(ring->merge, index, &raw);
 }
 
-static bool take_events(struct rec_ring *ring, uint32_t index, const unsigned char *end)
+/* What was lost before the page bears the time of its first event. */
+static bool take_events(struct rec_ring *ring, uint32_t index, struct rec_page *page)
 {
-	unsigned long long time_ns;
-	const unsigned char *data = kbuffer_read_event(ring->kbuffer, &time_ns);
-	int missed = kbuffer_missed_events(ring->kbuffer);
-	bool fits = true;
+	struct rec_page_event event = { 0 };
+	bool more = rec_page_next(page, &event), fits = true;
 
-	if (data)
-		rec_merge_time(ring->merge, index, time_ns);
-	if (missed) /* negative: the kernel had no room to say how many */
-		fits = push_lost(ring, index, DB_GAP_RING, missed > 0 ? (uint32_t)missed : 1);
-	for (; data && fits; data = kbuffer_next_event(ring->kbuffer, &time_ns)) {
-		int bytes = kbuffer_event_size(ring->kbuffer);
-
-		if (bytes < 0 || data > end || bytes > end - data)
-			return push_damaged(ring, index);
-		rec_merge_time(ring->merge, index, time_ns);
-		fits = take_event(ring, index, data, (size_t)bytes);
+	rec_merge_time(ring->merge, index, page->time_ns);
+	if (page->lost)
+		fits = push_lost(ring, index, DB_GAP_RING, page->lost);
+	for (; more && fits; more = rec_page_next(page, &event)) {
+		rec_merge_time(ring->merge, index, page->time_ns);
+		fits = take_event(ring, index, event.data, event.bytes);
 	}
-	return fits;
+	return fits && (!page->damaged || push_damaged(ring, index));
 }
 
-enum zr_err rec_ring_page(struct rec_ring *ring, uint32_t cpu_index, void *page, size_t room)
+enum zr_err rec_ring_page(struct rec_ring *ring, uint32_t cpu_index, const void *data, size_t room)
 {
+	struct rec_page page;
 	bool fits;
 
-	if (page_is_sound(page, room) && kbuffer_load_subbuffer(ring->kbuffer, page) == 0)
-		fits = take_events(ring, cpu_index, (const unsigned char *)page + room);
+	if (rec_page_open(&page, data, room))
+		fits = take_events(ring, cpu_index, &page);
 	else
 		fits = push_damaged(ring, cpu_index);
 	return fits ? ZR_OK
@@ -331,7 +310,8 @@ static enum zr_err drain_cpu(struct rec_ring *ring, uint32_t index, uint64_t mar
 {
 	struct cpu *cpu = &ring->cpus[index];
 
-	while (cpu->fd >= 0 && rec_merge_time(ring->merge, index, 0) <= mark_ns) {
+	while (cpu->fd >= 0 && cpu->read_ns < mark_ns &&
+	       rec_merge_time(ring->merge, index, 0) <= mark_ns) {
 		ssize_t got;
 		enum zr_err err;
 
@@ -343,8 +323,10 @@ static enum zr_err drain_cpu(struct rec_ring *ring, uint32_t index, uint64_t mar
 
 		if (got < 0 && errno == EINTR)
 			continue;
-		if (got == 0 || (got < 0 && (errno == EAGAIN || errno == ENODEV)))
+		if (got == 0 || (got < 0 && (errno == EAGAIN || errno == ENODEV))) {
+			cpu->read_ns = mark_ns;
 			return ZR_OK;
+		}
 		if (got < 0)
 			return zr_fail_errno(errno, "reading the trace buffer of CPU %u",
 					     cpu->number);
@@ -395,11 +377,10 @@ enum zr_err rec_ring_new(const struct rec_decoder *decoder, const struct rec_rin
 		return zr_fail(ZR_NOMEM, "no memory for the trace buffers");
 	ring->decoder = decoder;
 	ring->page_bytes = size->page_bytes;
-	ring->kbuffer = kbuffer_alloc(KBUFFER_LSIZE_8, KBUFFER_ENDIAN_LITTLE);
 	ring->cpus = calloc(size->cpus, sizeof(*ring->cpus));
 	ring->merge = rec_merge_new(size->cpus, size->most_waiting);
-	ring->page = calloc(1, size->page_bytes + REC_RING_SPARE);
-	if (!ring->kbuffer || !ring->cpus || !ring->merge || !ring->page) {
+	ring->page = malloc(size->page_bytes);
+	if (!ring->cpus || !ring->merge || !ring->page) {
 		rec_ring_close(ring);
 		return zr_fail(ZR_NOMEM, "no memory for the trace buffers");
 	}
@@ -420,7 +401,6 @@ void rec_ring_close(struct rec_ring *ring)
 	free(ring->cpus);
 	rec_merge_free(ring->merge);
 	free(ring->page);
-	kbuffer_free(ring->kbuffer);
 	free(ring);
 }
 
@@ -463,18 +443,18 @@ static size_t subbuffer_bytes(const char *instance_dir)
 }
 
 enum zr_err rec_ring_open(const char *instance_dir, const struct rec_decoder *decoder,
-			  uint64_t queue_bytes, struct rec_ring **out)
+			  struct rec_ring **out)
 {
 	uint32_t numbers[4096];
 	uint32_t n = list_cpus(instance_dir, numbers, 4096);
-	struct rec_ring_size size = { .cpus = n, .page_bytes = subbuffer_bytes(instance_dir) };
+	struct rec_ring_size size = { .cpus = n, .most_waiting = REC_MERGE_MOST,
+				      .page_bytes = subbuffer_bytes(instance_dir) };
 	struct rec_ring *ring;
 	enum zr_err err;
 
 	if (!n)
 		return zr_fail(ZR_UNSUPPORTED, "reading trace buffers: no %s/per_cpu/cpuN",
 			       instance_dir);
-	size.most_waiting = rec_merge_share(queue_bytes, n);
 	err = rec_ring_new(decoder, &size, &ring);
 	if (err)
 		return err;

@@ -48,12 +48,13 @@ struct rec_ring_stats {
 };
 
 /* Opens the CPUs' buffers of the instance at `instance_dir` for reading without waiting. The decoder must
- * outlive the ring. At most `queue_bytes` of records wait here for their turn; 0 = no bound. */
+ * outlive the ring. */
 enum zr_err rec_ring_open(const char *instance_dir, const struct rec_decoder *decoder,
-			  uint64_t queue_bytes, struct rec_ring **out);
+			  struct rec_ring **out);
 void rec_ring_close(struct rec_ring *ring);
 
-/* Reads what there is up to `mark_ns`; *bytes is how much that was. */
+/* Reads what there is up to `mark_ns`, as far as it may wait here; *bytes is how much that was. While
+ * rec_ring_reached() says that there is more, take what comes out and drain to the same mark again. */
 enum zr_err rec_ring_drain(struct rec_ring *ring, uint64_t mark_ns, uint64_t *bytes);
 
 /* The earliest record older than `until_ns`, taken out; false if there is none. */
@@ -68,12 +69,9 @@ uint32_t rec_ring_cpus(const struct rec_ring *ring);
 /* The number of the n-th CPU: they may have holes. */
 uint32_t rec_ring_cpu(const struct rec_ring *ring, uint32_t index);
 
-/* One sub-buffer of a CPU, as read from the kernel: its records go to the CPU's queue. Used by drain; open
- * here for tests. It has `room` bytes, and REC_RING_SPARE more behind it that may be read: the library looks
- * at an event's head before it looks whether the event is whole. */
-enum { REC_RING_SPARE = 64 };
-
-enum zr_err rec_ring_page(struct rec_ring *ring, uint32_t cpu_index, void *page, size_t room);
+/* One sub-buffer of a CPU, as read from the kernel (page.h): its records go to the CPU's queue. Used by drain;
+ * open here for tests. */
+enum zr_err rec_ring_page(struct rec_ring *ring, uint32_t cpu_index, const void *data, size_t room);
 
 /* A ring without files, fed by rec_ring_page(), whose records come out after the next drain; for tests. */
 struct rec_ring_size {

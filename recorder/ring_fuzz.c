@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Fuzzes the reading of sub-buffers: any bytes may stand where the kernel writes its own. Records must come
- * out with ascending times. The page has room behind it, as the library reads a word before it looks. */
+ * out with ascending times. */
 #include <assert.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -21,7 +21,7 @@ static const char format[] = "name: free\nID: 1500\nformat:\n"
 
 static void give_page(struct rec_ring *ring, const uint8_t *data, size_t bytes)
 {
-	unsigned char *page = calloc(1, PAGE_BYTES + REC_RING_SPARE);
+	unsigned char *page = calloc(1, PAGE_BYTES);
 	uint64_t drained;
 
 	if (!page)

@@ -186,7 +186,7 @@ static void block_event_is_read_without_its_other_fields([[maybe_unused]] void *
 /* ------------------------------------------------------------------------------------- sub-buffers */
 
 struct page {
-	unsigned char bytes[PAGE_BYTES + REC_RING_SPARE];
+	unsigned char bytes[PAGE_BYTES];
 	size_t n; /* of events, behind the head */
 };
 
@@ -278,7 +278,7 @@ static void events_of_a_page_carry_their_times([[maybe_unused]] void **state)
 	put_word(&page, KIND_EXTEND | 5 << 5); /* 2^27 * 3 + 5 later */
 	put_word(&page, 3);
 	put_free(&page, 1, 9, 90);
-	put_word(&page, KIND_PADDING | 0 << 5);
+	put_word(&page, KIND_PADDING | 1 << 5);
 	put_word(&page, 8); /* a discarded event: 8 bytes with its length */
 	put_word(&page, 0);
 	put_free(&page, 2, 10, 100);
@@ -291,7 +291,7 @@ static void events_of_a_page_carry_their_times([[maybe_unused]] void **state)
 	assert_int_equal(next(&rig).time_ns, 1'000'250 + UINT64_C(3) * (1 << 27) + 5 + 1);
 	raw = next(&rig);
 	assert_int_equal(raw.swp, 100);
-	assert_int_equal(raw.time_ns, 1'000'250 + UINT64_C(3) * (1 << 27) + 5 + 3);
+	assert_int_equal(raw.time_ns, 1'000'250 + UINT64_C(3) * (1 << 27) + 5 + 4);
 	expect_end(&rig);
 	assert_int_equal(rec_ring_stats(rig.ring).damaged, 0);
 	close_rig(&rig);
@@ -343,6 +343,27 @@ static void losses_become_records_before_the_page([[maybe_unused]] void **state)
 	assert_int_equal(raw.type, REC_LOST);
 	assert_int_equal(raw.len, 1);
 	assert_int_equal(rec_ring_stats(rig.ring).lost, 58);
+	close_rig(&rig);
+}
+
+/* As after any longer loss. The library's reader drops the number of losses then. */
+static void losses_before_a_page_that_begins_with_a_jump_are_told([[maybe_unused]] void **state)
+{
+	struct rig rig = open_rig(1);
+	struct page page;
+	struct rec_raw raw;
+
+	begin(&page, 5000);
+	put_word(&page, KIND_EXTEND | 0 << 5);
+	put_word(&page, 1);
+	put_free(&page, 10, 7, 70);
+	zr_put64(page.bytes + HEAD + page.n, 57);
+	zr_put64(page.bytes + 8, page.n | UINT64_C(3) << 30);
+	give(&rig, 0, &page);
+	raw = next(&rig);
+	assert_int_equal(raw.type, REC_LOST);
+	assert_int_equal(raw.len, 57);
+	assert_int_equal(raw.time_ns, 5010 + (1 << 27));
 	close_rig(&rig);
 }
 
@@ -461,6 +482,7 @@ int main(void)
 		cmocka_unit_test(events_of_a_page_carry_their_times),
 		cmocka_unit_test(full_pages_one_after_the_other_are_all_taken),
 		cmocka_unit_test(losses_become_records_before_the_page),
+		cmocka_unit_test(losses_before_a_page_that_begins_with_a_jump_are_told),
 		cmocka_unit_test(damaged_pages_are_gaps_and_not_read_beyond),
 		cmocka_unit_test(unknown_events_are_skipped_and_counted),
 		cmocka_unit_test(records_after_the_mark_wait),

@@ -362,8 +362,8 @@ static uint64_t most_memory(const struct session *session)
 	return session->options->max_mem_bytes ? session->options->max_mem_bytes : DEFAULT_MEM;
 }
 
-/* A quarter of the memory for the kernel's rings, a quarter for what waits here, and half for the
- * flight recorder. */
+/* A quarter of the memory for the kernel's rings, half for the flight recorder; the rest is for names, queues
+ * and the store, which need less. */
 static uint64_t ring_bytes(const struct session *session)
 {
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
@@ -408,7 +408,6 @@ static enum zr_err open_source(struct session *session)
 		.block_filter = filter,
 		.clock = clock_of(session),
 		.ring_bytes = ring_bytes(session),
-		.queue_bytes = most_memory(session) / 4,
 		.notes = &session->notes,
 	};
 	enum zr_err err = open_cgroup_fds(session);
@@ -529,13 +528,19 @@ static enum zr_err round_until(struct session *session, uint64_t mark_ns, uint64
 	const struct rec_source_ops *ops = session->from.ops;
 	struct rec_source *source = session->from.source;
 	struct rec_raw raw;
-	enum zr_err err = ops->drain(source, mark_ns, bytes);
+	uint64_t some;
+	enum zr_err err;
 
-	while (!err && ops->next(source, release_ns, &raw)) {
-		session->hits[raw.type]++;
-		err = rec_fold_add(session->fold, &raw);
-	}
-	session->done_ns = ops->reached(source, release_ns);
+	*bytes = 0;
+	do {
+		err = ops->drain(source, mark_ns, &some);
+		*bytes += some;
+		while (!err && ops->next(source, release_ns, &raw)) {
+			session->hits[raw.type]++;
+			err = rec_fold_add(session->fold, &raw);
+		}
+		session->done_ns = ops->reached(source, release_ns);
+	} while (!err && session->done_ns < release_ns);
 	session->told_lost = ops->stats(source).lost;
 	return err;
 }
@@ -837,9 +842,7 @@ static enum zr_err finish(struct session *session)
 	enum zr_err err;
 
 	ops->off(session->from.source);
-	do /* what waits may be too much for one round */
-		err = round_until(session, UINT64_MAX - 1, UINT64_MAX, &bytes);
-	while (!err && session->done_ns != UINT64_MAX);
+	err = round_until(session, UINT64_MAX - 1, UINT64_MAX, &bytes);
 	session->done_ns = ops->now_ns(session->from.source);
 	lost = ops->total_lost(session->from.source, &session->notes);
 	/* Losses that no buffer told of: at the very end, or without a number. */

@@ -37,7 +37,6 @@ struct rec_source_setup {
 	const char *block_filter; /* in the kernel's words: "dev == 1 || ..." */
 	const char *clock;	  /* of those that count nanoseconds */
 	uint64_t ring_bytes;	  /* a CPU, in the kernel */
-	uint64_t queue_bytes;	  /* of all records that wait here; 0 = no bound */
 	const int *cgroup_fds;	  /* perf: only what tasks of these cgroups do; n_cgroups 0 = all tasks */
 	uint32_t n_cgroups;
 	struct rec_notes *notes;
@@ -64,7 +63,8 @@ struct rec_source_ops {
 	void (*off)(struct rec_source *source);
 	/* The time of the source's clock. */
 	uint64_t (*now_ns)(struct rec_source *source);
-	/* Reads what there is up to `mark_ns`, but not more than fits; *bytes is how much that was. */
+	/* Reads what there is up to `mark_ns`, but not more than fits; *bytes is how much that was. What does
+	 * not fit comes when next() has nothing more and it is called with the same mark again. */
 	enum zr_err (*drain)(struct rec_source *source, uint64_t mark_ns, uint64_t *bytes);
 	bool (*next)(struct rec_source *source, uint64_t until_ns, struct rec_raw *raw);
 	/* Up to which time, at most `until_ns`, all records have come out. */

@@ -99,7 +99,7 @@ static enum zr_err open_source(const struct rec_source_setup *setup, struct rec_
 		err = add_events(source, setup);
 	if (!err)
 		err = rec_ring_open(rec_tracefs_instance(source->tracefs), source->decoder,
-				    setup->queue_bytes, &source->ring);
+				    &source->ring);
 	if (err) {
 		close_source(source);
 		return err;

@@ -381,13 +381,13 @@ static size_t power_of_two(uint64_t bytes)
 	return power;
 }
 
-static enum zr_err make_room(struct rec_source *source, uint64_t queue_bytes)
+static enum zr_err make_room(struct rec_source *source)
 {
 	long cpus = sysconf(_SC_NPROCESSORS_CONF);
 
 	source->n_cpus = cpus < 1 ? 1 : cpus > MAX_CPUS ? MAX_CPUS : (uint32_t)cpus;
 	source->cpus = calloc(source->n_cpus, sizeof(*source->cpus));
-	source->merge = rec_merge_new(source->n_cpus, rec_merge_share(queue_bytes, source->n_cpus));
+	source->merge = rec_merge_new(source->n_cpus, REC_MERGE_MOST);
 	source->reader = malloc(sizeof(*source->reader));
 	if (!source->cpus || !source->merge || !source->reader)
 		return zr_fail(ZR_NOMEM, "no memory for the perf rings");
@@ -410,7 +410,7 @@ static enum zr_err open_all(struct rec_source *source, const struct rec_source_s
 	if (!err)
 		err = rec_decoder_new(&setup->probes->layout, &source->decoder);
 	if (!err)
-		err = make_room(source, setup->queue_bytes);
+		err = make_room(source);
 	if (!err)
 		err = add_events(source, setup);
 	if (err)
