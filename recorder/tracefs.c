@@ -14,7 +14,7 @@
 
 #include "recorder/files.h"
 
-enum { PATH_BYTES = 512, MAX_ACTIVE = 1024, DEFINITION_BYTES = REC_PROBE_ARGS + 256 };
+enum { PATH_BYTES = 512, MAX_ACTIVE = 1024, DEFINITION_BYTES = REC_PROBE_ARGS + 256, MOST_PIECE_BYTES = 32 << 10 };
 
 #define NAME_PREFIX "zreel_"
 
@@ -111,6 +111,16 @@ static enum zr_err put(struct rec_tracefs *tracefs, const char *file, const char
 	return zr_fail_errno(errno, "writing \"%s\" to %s/%s", text, tracefs->instance_dir, file);
 }
 
+/* Larger pieces, where the kernel has them (6.8 and later), take fewer calls to read; a small ring still has 16. */
+static void enlarge_pieces(struct rec_tracefs *tracefs, uint64_t ring_bytes)
+{
+	char kib[32];
+	uint64_t most = ring_bytes / 16 < MOST_PIECE_BYTES ? ring_bytes / 16 : MOST_PIECE_BYTES;
+
+	snprintf(kib, sizeof(kib), "%llu", (unsigned long long)most / 1024);
+	(void)tracefs_instance_file_write(tracefs->instance, "buffer_subbuf_size_kb", kib);
+}
+
 static enum zr_err make_instance(struct rec_tracefs *tracefs, const struct rec_tracefs_setup *setup)
 {
 	char kib[32];
@@ -126,6 +136,7 @@ static enum zr_err make_instance(struct rec_tracefs *tracefs, const struct rec_t
 	err = put(tracefs, "tracing_on", "0");
 	if (!err)
 		err = put(tracefs, "trace_clock", setup->clock);
+	enlarge_pieces(tracefs, setup->ring_bytes);
 	if (!err)
 		err = put(tracefs, "buffer_size_kb", kib);
 	return err;
