@@ -209,7 +209,8 @@ static void printed_probes_have_the_canonical_names([[maybe_unused]] void **stat
 {
 	static const char *const names[] = { "store",	 "store_ret", "len",	  "load",  "load_ret",
 					     "read",	 "free",      "wb",	  "write", "scan",
-					     "scan_ret", "count_ret", "slab",	  "worker", "shrink" };
+					     "scan_ret", "count_ret", "slab",	  "worker", "shrink",
+					     "free_large", "len_none" };
 	struct host *host = open_host(V6_12, FUNCTIONS_6_12 " __swap_writepage trace_fprobe_create");
 	char *text = printed(host, ZR_OK), line[64];
 

@@ -18,7 +18,7 @@ struct place {
 
 struct plan {
 	enum rec_type type;
-	bool large_only; /* see rec_map_counts() */
+	uint32_t least_len; /* see rec_map_least() */
 	struct place pid, field[REC_FIELD_COUNT];
 };
 
@@ -102,9 +102,8 @@ static enum zr_err make_plan(struct rec_events *events, const struct shape *shap
 			       events->n);
 	plan = &events->plans[events->n];
 	*plan = (struct plan){ .type = type, .pid = shape->find(shape, "common_pid") };
-	plan->large_only = !rec_map_counts(
-		rule, (struct rec_name){ shape->name, (uint32_t)strlen(shape->name) },
-		&(struct rec_raw){ .len = 1 });
+	plan->least_len = rec_map_least(
+		rule, (struct rec_name){ shape->name, (uint32_t)strlen(shape->name) });
 	for (enum rec_field field = 0; field < REC_FIELD_COUNT; field++)
 		plan->field[field] = field_place(shape, rule, field);
 	if (type == REC_LOAD_RET && plan->field[REC_FIELD_RET].there)
@@ -312,7 +311,7 @@ enum rec_line rec_events_decode(const struct rec_events *events, const void *dat
 		return REC_LINE_UNKNOWN;
 	if (!rec_raw_fill(raw, plan->type, &fields, &events->dialect->layout))
 		return REC_LINE_LACKS;
-	if (plan->large_only && raw->len <= 1)
+	if (raw->len < plan->least_len)
 		return REC_LINE_COMMENT;
 	if (plan->pid.there && plan->pid.size == 4 && inside(&plan->pid, bytes))
 		raw->tid = zr_get32((const uint8_t *)data + plan->pid.offset);

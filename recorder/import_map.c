@@ -160,9 +160,28 @@ static bool in_our_system(struct rec_name system, enum rec_type type)
 	return system.bytes >= 5 && memcmp(system.text, "zreel", 5) == 0;
 }
 
+/* Canonical events that are a second way to see what another shows. */
+static const struct second {
+	const char *event;
+	enum rec_type type;
+	uint32_t least;
+} seconds[] = {
+	{ "free_large", REC_FREE, 2 },
+	{ "len_none", REC_LEN, 1 },
+};
+
+static const struct second *second_of(struct rec_name event)
+{
+	for (size_t i = 0; i < sizeof(seconds) / sizeof(*seconds); i++)
+		if (same(seconds[i].event, event))
+			return &seconds[i];
+	return NULL;
+}
+
 int rec_map_type(const struct rec_map *map, struct rec_name system, struct rec_name event,
 		 const struct rec_map_rule **rule)
 {
+	const struct second *second = second_of(event);
 	int type;
 
 	for (uint32_t i = 0; i < map->n; i++) {
@@ -172,13 +191,15 @@ int rec_map_type(const struct rec_map *map, struct rec_name system, struct rec_n
 			return (int)(*rule)->type;
 	}
 	*rule = NULL;
-	type = same("free_large", event) ? REC_FREE : rec_type_of(event.text, event.bytes);
+	type = second ? (int)second->type : rec_type_of(event.text, event.bytes);
 	return type >= 0 && in_our_system(system, (enum rec_type)type) ? type : -1;
 }
 
-bool rec_map_counts(const struct rec_map_rule *rule, struct rec_name event, const struct rec_raw *raw)
+uint32_t rec_map_least(const struct rec_map_rule *rule, struct rec_name event)
 {
-	return rule || raw->len > 1 || !same("free_large", event);
+	const struct second *second = rule ? NULL : second_of(event);
+
+	return second ? second->least : 0;
 }
 
 int rec_map_field(const struct rec_map_rule *rule, struct rec_name name)

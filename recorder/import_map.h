@@ -50,9 +50,11 @@ struct rec_name {
 int rec_map_type(const struct rec_map *map, struct rec_name system, struct rec_name event,
 		 const struct rec_map_rule **rule);
 
-/* The printed probe free_large sees folios of any size, but those of one page pass zreel:free as well: then it
- * does not count. `rule` is that of rec_map_type(). */
-bool rec_map_counts(const struct rec_map_rule *rule, struct rec_name event, const struct rec_raw *raw);
+/* The least `len` of a record with which it counts, 0 for most: printed probes come without the filters of our
+ * own. free_large sees folios of any size, but those of one page pass zreel:free as well; len_none sees each
+ * compression, but only those that failed (len is not 0) do not pass zreel:len. `rule` is that of
+ * rec_map_type(). */
+uint32_t rec_map_least(const struct rec_map_rule *rule, struct rec_name event);
 
 /* Which of our fields is theirs? -1: none. `rule` NULL = the canonical names. */
 int rec_map_field(const struct rec_map_rule *rule, struct rec_name name);

@@ -131,6 +131,11 @@ static void lines_that_are_no_events_are_told_apart([[maybe_unused]] void **stat
 	assert_int_equal(rec_text_parse("hog-2 [000] 8.5: free_large: swp=1 nr=1", &dialect, &raw),
 			 REC_LINE_COMMENT);
 	assert_int_equal(parsed("hog-2 [000] 8.5: free_large: swp=1 nr=16").len, 16);
+	assert_int_equal(rec_text_parse("hog-2 [000] 8.5: len_none: len=0", &dialect, &raw),
+			 REC_LINE_COMMENT);
+	raw = parsed("hog-2 [000] 8.5: len_none: len=4294967268");
+	assert_int_equal(raw.type, REC_LEN);
+	assert_int_equal(raw.len, UINT32_MAX - 27);
 	assert_int_equal(rec_text_parse("hog-2 [000] 8.5: kmem:free: swp=1", &dialect, &raw),
 			 REC_LINE_OTHER);
 }

@@ -17,6 +17,8 @@
  *
  * Rows that are PLAIN are for printing only: a trace by other tools must tell by itself what our recorder
  * knows of the kernel. For the same purpose a printed probe carries constants (`how`, `head`; see raw.h).
+ * A definition cannot carry a filter: what ours keeps out of the kernel's buffers, an import leaves out
+ * (rec_map_least()).
  *
  * The kernel's walk to a cgroup's id leaves garbage when it meets NULL; so its start is recorded with it
  * (`memcg`), and `cg` holds only where that is not NULL.
@@ -75,7 +77,6 @@ struct row {
 	const char *kernel_has, *kernel_lacks;
 	enum need need;
 	const char *lost; /* without it */
-	bool filter_says; /* what the event means hangs on its filter, which a definition cannot carry */
 };
 
 #define OUT_LOST  "swap-outs cannot be recorded"
@@ -112,7 +113,7 @@ static const struct row rows[] = {
 	{ REC_LEN, "len", "zpool_malloc", .args = "len=$arg2:u32", .lost = LEN_LOST },
 	{ REC_LEN, "len", "zs_malloc", .args = "len=$arg2:u32", .lost = LEN_LOST },
 	/* A compression that fails never gets to the allocator: its error stands for a length beyond any. */
-	{ REC_LEN, "len_none", "scomp_acomp_compress", true, "len=$retval:u32", .filter = "len != 0", .filter_says = true,
+	{ REC_LEN, "len_none", "scomp_acomp_compress", true, "len=$retval:u32", .filter = "len != 0",
 	  .kernel_lacks = HAS_FRONTSWAP, .need = USEFUL,
 	  .lost = "pages that do not compress count as refused for the pool's limit" },
 	{ REC_READ, "read", "swap_read_folio", .args = OF_OBJCG, .kernel_has = HAS_IO_CTX,
@@ -138,7 +139,7 @@ static const struct row rows[] = {
 	  .lost = FREE_LOST },
 	/* A large folio's slots that are freed at once do not pass zswap_invalidate there. */
 	{ REC_FREE, "free_large", "swap_entry_range_free", .args = "swp=$arg2:x64 nr=$arg3:u32",
-	  .filter = "nr > 1", .filter_says = true, .kernel_has = "zswap_invalidate", .kernel_lacks = "swap_writeout",
+	  .filter = "nr > 1", .kernel_has = "zswap_invalidate", .kernel_lacks = "swap_writeout",
 	  .need = USEFUL, .lost = "frees of whole large folios are not recorded" },
 	/* Where pools evict: an object begins with its swap entry, and zbud's handle is its address. For a
 	 * z3fold handle that makes no sense, and then the write inside names the slot. */
@@ -367,8 +368,6 @@ struct choice {
 static bool applies(const struct choice *choice, const struct row *row)
 {
 	if (row->need == PLAIN && !choice->plain)
-		return false;
-	if (row->filter_says && choice->plain)
 		return false;
 	return (!row->kernel_has || kernel_has(choice->symbols, choice->btf, row->kernel_has)) &&
 	       (!row->kernel_lacks || !there(choice->symbols, row->kernel_lacks));

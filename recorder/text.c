@@ -237,7 +237,7 @@ static enum rec_line event_line(const char *at, const struct rec_dialect *dialec
 		named_fields(at, rule, &fields);
 	if (!rec_raw_fill(&found, (enum rec_type)type, &fields, &dialect->layout))
 		return REC_LINE_LACKS;
-	if (!rec_map_counts(rule, event, &found))
+	if (found.len < rec_map_least(rule, event))
 		return REC_LINE_COMMENT;
 	found.time_ns = raw->time_ns;
 	found.tid = raw->tid;
