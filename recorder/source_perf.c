@@ -7,7 +7,8 @@
  * cannot be changed, so the block events are closed and opened anew when the swap areas change.
  *
  * A CPU that goes away takes its events with it, and they do not come back with it: what is online
- * is looked at once a second.
+ * is looked at once a second, and whether the time of each CPU's dummy event goes on (a call to that
+ * CPU).
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -25,7 +26,7 @@
 #include "recorder/source.h"
 #include "recorder/tracefs.h"
 
-enum { MAX_CPUS = 8192, SPARE_FDS = 256, LEAST_RING = 128 << 10 };
+enum { MAX_CPUS = 8192, SPARE_FDS = 256, LEAST_RING = 128 << 10, LIST_BYTES = 4096 };
 
 struct event {
 	uint64_t id;
@@ -34,10 +35,13 @@ struct event {
 };
 
 struct cpu {
-	bool on;
+	bool on;    /* its ring is open, or was to be */
+	bool ready; /* its events are too */
 	int ring_fd;
-	struct perf_event_mmap_page *ring;
-	int *fds; /* of the probes, then of the block events; n_cgroups of each */
+	struct perf_event_mmap_page *ring; /* NULL: it went away before it could be mapped */
+	size_t ring_bytes;
+	uint64_t enabled_ns; /* of the dummy event, when we last looked */
+	int *fds; /* of the probes, then of the block events; n_cgroups() of each */
 };
 
 struct rec_source {
@@ -52,7 +56,7 @@ struct rec_source {
 	const int *cgroup_fds;
 	uint32_t n_cgroups; /* 0 = all tasks */
 	char block_filter[2048];
-	size_t ring_bytes, page_bytes;
+	size_t ring_bytes, page_bytes; /* of the rings to come */
 	uint64_t lost_before; /* of events that are closed */
 	int clock_id;
 	bool running;
@@ -101,15 +105,21 @@ static enum zr_err refused(int errnum, const char *event, int cpu)
 	return zr_fail_errno(errnum, "opening the perf event %s on CPU %d", event, cpu);
 }
 
+/* Events of each kind and CPU. */
+static uint32_t n_cgroups(const struct rec_source *source)
+{
+	return source->n_cgroups ? source->n_cgroups : 1;
+}
+
+/* Not recording yet. */
 static enum zr_err open_event(struct rec_source *source, const struct event *event, int cpu,
 			      int *fds)
 {
 	struct perf_event_attr attr = attr_of(source);
-	uint32_t n = source->n_cgroups ? source->n_cgroups : 1;
 
 	attr.type = PERF_TYPE_TRACEPOINT;
 	attr.config = event->id;
-	for (uint32_t i = 0; i < n; i++) {
+	for (uint32_t i = 0; i < n_cgroups(source); i++) {
 		fds[i] = perf_open(&attr, source->n_cgroups ? source->cgroup_fds[i] : -1, cpu);
 		if (fds[i] < 0)
 			return refused(errno, event->name, cpu);
@@ -120,20 +130,18 @@ static enum zr_err open_event(struct rec_source *source, const struct event *eve
 			return zr_fail_errno(errno,
 					     "joining the perf event %s to the ring of CPU %d",
 					     event->name, cpu);
-		if (source->running)
-			ioctl(fds[i], PERF_EVENT_IOC_ENABLE, 0);
 	}
 	return ZR_OK;
 }
 
 static int *fds_of(const struct rec_source *source, struct cpu *cpu, uint32_t event)
 {
-	return cpu->fds + (size_t)event * (source->n_cgroups ? source->n_cgroups : 1);
+	return cpu->fds + (size_t)event * n_cgroups(source);
 }
 
 static uint32_t n_fds(const struct rec_source *source)
 {
-	return (source->n_probes + REC_BLOCK_TYPES) * (source->n_cgroups ? source->n_cgroups : 1);
+	return (source->n_probes + REC_BLOCK_TYPES) * n_cgroups(source);
 }
 
 /* What it lost is read before it is gone. */
@@ -142,6 +150,13 @@ static uint64_t lost_of(int fd)
 	uint64_t value[2];
 
 	return fd >= 0 && read(fd, value, sizeof(value)) == sizeof(value) ? value[1] : 0;
+}
+
+static void switch_fds(const int *fds, uint32_t n, unsigned long request)
+{
+	for (uint32_t i = 0; i < n; i++)
+		if (fds[i] >= 0)
+			ioctl(fds[i], request, 0);
 }
 
 static void close_fds(struct rec_source *source, int *fds, uint32_t n)
@@ -158,109 +173,157 @@ static void close_fds(struct rec_source *source, int *fds, uint32_t n)
 /* ------------------------------------------------------------------------------------------- CPUs
  */
 
-/* Those without CAP_IPC_LOCK may map little. */
-static enum zr_err map_ring(struct rec_source *source, struct cpu *cpu)
-{
-	for (;;) {
-		void *map = mmap(NULL, source->page_bytes + source->ring_bytes,
-				 PROT_READ | PROT_WRITE, MAP_SHARED, cpu->ring_fd, 0);
-
-		if (map != MAP_FAILED) {
-			cpu->ring = map;
-			return ZR_OK;
-		}
-		if (errno != EPERM || source->n_on || source->ring_bytes <= LEAST_RING)
-			return zr_fail_errno(errno, "mapping a perf ring of %zu bytes",
-					     source->ring_bytes);
-		source->ring_bytes /= 2;
-	}
-}
-
 static void close_cpu(struct rec_source *source, struct cpu *cpu)
 {
 	if (!cpu->on)
 		return;
 	close_fds(source, cpu->fds, n_fds(source));
 	if (cpu->ring)
-		munmap(cpu->ring, source->page_bytes + source->ring_bytes);
+		munmap(cpu->ring, source->page_bytes + cpu->ring_bytes);
 	if (cpu->ring_fd >= 0)
 		close(cpu->ring_fd);
 	free(cpu->fds);
 	*cpu = (struct cpu){ 0 };
+	source->n_on--;
 }
 
-static enum zr_err open_ring(struct rec_source *source, int number)
+static enum zr_err open_ring(struct rec_source *source, uint32_t number)
 {
 	struct perf_event_attr attr = attr_of(source);
 	struct cpu *cpu = &source->cpus[number];
-
-	attr.type = PERF_TYPE_SOFTWARE;
-	attr.config = PERF_COUNT_SW_DUMMY;
-	cpu->ring_fd = perf_open(&attr, -1, number);
-	if (cpu->ring_fd < 0)
-		return refused(errno, "dummy", number);
-	return map_ring(source, cpu);
-}
-
-static enum zr_err open_cpu(struct rec_source *source, int number)
-{
-	struct cpu *cpu = &source->cpus[number];
-	enum zr_err err;
+	void *map;
 
 	*cpu = (struct cpu){ .on = true,
 			     .ring_fd = -1,
+			     .ring_bytes = source->ring_bytes,
 			     .fds = malloc(n_fds(source) * sizeof(*cpu->fds)) };
+	source->n_on++;
 	if (!cpu->fds)
 		return zr_fail(ZR_NOMEM, "no memory for the perf events");
 	memset(cpu->fds, -1, n_fds(source) * sizeof(*cpu->fds));
-	err = open_ring(source, number);
-	for (uint32_t i = 0; !err && i < source->n_events; i++)
-		err = open_event(source, &source->events[i], number, fds_of(source, cpu, i));
-	source->n_on += !err;
-	return err;
+	attr.type = PERF_TYPE_SOFTWARE;
+	attr.config = PERF_COUNT_SW_DUMMY;
+	attr.disabled = 0;
+	attr.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED;
+	cpu->ring_fd = perf_open(&attr, -1, (int)number);
+	if (cpu->ring_fd < 0)
+		return refused(errno, "dummy", (int)number);
+	map = mmap(NULL, source->page_bytes + cpu->ring_bytes, PROT_READ | PROT_WRITE, MAP_SHARED,
+		   cpu->ring_fd, 0);
+	if (map == MAP_FAILED)
+		return zr_fail_errno(errno,
+				     "mapping a perf ring of %zu bytes for CPU %u (without "
+				     "CAP_IPC_LOCK, see sysctl kernel.perf_event_mlock_kb)",
+				     cpu->ring_bytes, number);
+	cpu->ring = map;
+	return ZR_OK;
 }
 
-/* "0-3,8" */
-static void read_online(const struct rec_source *source, bool *online)
+/* Is a number in "0-3,8"? */
+static bool listed(const char *list, uint32_t number)
 {
-	char text[4096], *at = text;
+	char *at = (char *)list;
 
-	memset(online, 0, source->n_cpus * sizeof(*online));
-	rec_file_line(text, sizeof(text), "%s/devices/system/cpu/online", source->sys);
 	while (*at >= '0' && *at <= '9') {
 		unsigned long first = strtoul(at, &at, 10), last = first;
 
 		if (*at == '-')
 			last = strtoul(at + 1, &at, 10);
-		for (; first <= last && first < source->n_cpus; first++)
-			online[first] = true;
+		if (number >= first && number <= last)
+			return true;
 		at += *at == ',';
 	}
+	return false;
+}
+
+static void read_online(const struct rec_source *source, char list[LIST_BYTES])
+{
+	rec_file_line(list, LIST_BYTES, "%s/devices/system/cpu/online", source->sys);
+}
+
+/* An error about a CPU that is not there any more is none: the next look will find it gone. */
+static enum zr_err unless_gone(const struct rec_source *source, uint32_t number, enum zr_err err)
+{
+	char online[LIST_BYTES];
+
+	if (!err)
+		return ZR_OK;
+	read_online(source, online);
+	if (listed(online, number))
+		return err;
+	zr_error_clear();
+	return ZR_OK;
+}
+
+/* For all CPUs that have come. Those without CAP_IPC_LOCK may map little: that is shared evenly. */
+static enum zr_err open_rings(struct rec_source *source, const char *online)
+{
+	for (;;) {
+		enum zr_err err = ZR_OK;
+
+		for (uint32_t i = 0; !err && i < source->n_cpus; i++)
+			if (!source->cpus[i].on && listed(online, i))
+				err = unless_gone(source, i, open_ring(source, i));
+		if (err != ZR_PERM || source->ring_bytes <= LEAST_RING)
+			return err;
+		zr_error_clear();
+		for (uint32_t i = 0; i < source->n_cpus; i++)
+			if (!source->cpus[i].ready)
+				close_cpu(source, &source->cpus[i]);
+		source->ring_bytes /= 2;
+	}
+}
+
+static enum zr_err open_events(struct rec_source *source, uint32_t number)
+{
+	struct cpu *cpu = &source->cpus[number];
+	enum zr_err err = ZR_OK;
+
+	for (uint32_t i = 0; !err && cpu->ring && i < source->n_events; i++) {
+		err = open_event(source, &source->events[i], (int)number, fds_of(source, cpu, i));
+		if (!err && source->running)
+			switch_fds(fds_of(source, cpu, i), n_cgroups(source), PERF_EVENT_IOC_ENABLE);
+	}
+	cpu->ready = true;
+	return unless_gone(source, number, err);
 }
 
 static enum zr_err read_ring(struct rec_source *source, uint32_t number, uint64_t mark_ns);
 
-/* A CPU that went away: what it left is read, then its events are closed. */
+/* What a CPU that went away left is read, then its events are closed. */
+static enum zr_err leave_cpu(struct rec_source *source, uint32_t number)
+{
+	enum zr_err err = read_ring(source, number, UINT64_MAX);
+
+	close_cpu(source, &source->cpus[number]);
+	return err;
+}
+
+/* Events of a CPU that went away and came back between two looks are dead: their time stands still. */
+static bool is_dead(struct cpu *cpu)
+{
+	uint64_t before = cpu->enabled_ns, value[2];
+
+	if (read(cpu->ring_fd, value, sizeof(value)) != sizeof(value))
+		return true;
+	cpu->enabled_ns = value[1];
+	return before && before == value[1];
+}
+
 static enum zr_err follow(struct rec_source *source)
 {
-	bool *online = malloc(source->n_cpus * sizeof(*online));
+	char online[LIST_BYTES];
 	enum zr_err err = ZR_OK;
 
-	if (!online)
-		return zr_fail(ZR_NOMEM, "no memory for the list of CPUs");
 	read_online(source, online);
-	for (uint32_t i = 0; !err && i < source->n_cpus; i++) {
-		if (online[i] == source->cpus[i].on)
-			continue;
-		if (online[i]) {
-			err = open_cpu(source, (int)i);
-			continue;
-		}
-		err = read_ring(source, i, UINT64_MAX);
-		close_cpu(source, &source->cpus[i]);
-		source->n_on--;
-	}
-	free(online);
+	for (uint32_t i = 0; !err && i < source->n_cpus; i++)
+		if (source->cpus[i].on && (!listed(online, i) || is_dead(&source->cpus[i])))
+			err = leave_cpu(source, i);
+	if (!err)
+		err = open_rings(source, online);
+	for (uint32_t i = 0; !err && i < source->n_cpus; i++)
+		if (source->cpus[i].on && !source->cpus[i].ready)
+			err = open_events(source, i);
 	return err;
 }
 
@@ -323,6 +386,31 @@ static enum zr_err add_events(struct rec_source *source, const struct rec_source
 	return err;
 }
 
+/* The new one is ready before the old one is stopped, so that next to nothing passes between them. */
+static enum zr_err replace_event(struct rec_source *source, const struct event *event,
+				 uint32_t number, int *fds)
+{
+	uint32_t n = n_cgroups(source);
+	int *fresh = malloc(n * sizeof(*fresh));
+	enum zr_err err;
+
+	if (!fresh)
+		return zr_fail(ZR_NOMEM, "no memory for the perf events");
+	memset(fresh, -1, n * sizeof(*fresh));
+	err = open_event(source, event, (int)number, fresh);
+	if (!err) {
+		switch_fds(fds, n, PERF_EVENT_IOC_DISABLE);
+		if (source->running)
+			switch_fds(fresh, n, PERF_EVENT_IOC_ENABLE);
+		close_fds(source, fds, n);
+		memcpy(fds, fresh, n * sizeof(*fresh));
+	} else {
+		close_fds(source, fresh, n);
+	}
+	free(fresh);
+	return unless_gone(source, number, err);
+}
+
 static enum zr_err filter_block(struct rec_source *source, const char *filter)
 {
 	enum zr_err err = ZR_OK;
@@ -331,14 +419,8 @@ static enum zr_err filter_block(struct rec_source *source, const char *filter)
 	for (uint32_t i = 0; !err && i < source->n_cpus; i++) {
 		struct cpu *cpu = &source->cpus[i];
 
-		if (!cpu->on)
-			continue;
-		for (uint32_t j = source->n_probes; !err && j < source->n_events; j++) {
-			close_fds(source, fds_of(source, cpu, j),
-				  source->n_cgroups ? source->n_cgroups : 1);
-			err = open_event(source, &source->events[j], (int)i,
-					 fds_of(source, cpu, j));
-		}
+		for (uint32_t j = source->n_probes; !err && cpu->ring && j < source->n_events; j++)
+			err = replace_event(source, &source->events[j], i, fds_of(source, cpu, j));
 	}
 	return err;
 }
@@ -450,9 +532,8 @@ static enum zr_err open_source(const struct rec_source_setup *setup, struct rec_
 static void switch_all(struct rec_source *source, unsigned long request)
 {
 	for (uint32_t i = 0; i < source->n_cpus; i++)
-		for (uint32_t j = 0; source->cpus[i].on && j < n_fds(source); j++)
-			if (source->cpus[i].fds[j] >= 0)
-				ioctl(source->cpus[i].fds[j], request, 0);
+		if (source->cpus[i].on)
+			switch_fds(source->cpus[i].fds, n_fds(source), request);
 }
 
 static enum zr_err on(struct rec_source *source)
@@ -479,15 +560,19 @@ static uint64_t now_ns(struct rec_source *source)
 static enum zr_err read_ring(struct rec_source *source, uint32_t number, uint64_t mark_ns)
 {
 	struct cpu *cpu = &source->cpus[number];
-	struct rec_perf_circle circle = {
+	struct rec_perf_circle circle;
+	enum zr_err err;
+
+	if (!cpu->ring)
+		return ZR_OK;
+	circle = (struct rec_perf_circle){
 		.data = (unsigned char *)cpu->ring + source->page_bytes,
-		.bytes = source->ring_bytes,
+		.bytes = cpu->ring_bytes,
 		.head = __atomic_load_n(&cpu->ring->data_head, __ATOMIC_ACQUIRE),
 		.tail = cpu->ring->data_tail,
 		.cpu = number,
 	};
-	enum zr_err err = rec_perf_take(source->reader, &circle, mark_ns);
-
+	err = rec_perf_take(source->reader, &circle, mark_ns);
 	__atomic_store_n(&cpu->ring->data_tail, circle.tail, __ATOMIC_RELEASE);
 	return err;
 }
