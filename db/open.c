@@ -5,7 +5,9 @@
  * Writing: a new file is made with mode 0600 and O_EXCL, its tables in one transaction with a
  * rollback journal, so that from then on its header tells what it is. A recording then uses a
  * write-ahead log where it can (a reader never waits for the recorder, nor the recorder for a
- * reader) and a rollback journal where it cannot (network file systems). Each flush is synced: a
+ * reader) and a rollback journal where it cannot: on network file systems, and wherever the log's index
+ * cannot be mapped, which is tried before the header says that there is a log, since SQLite then has no way
+ * back. Each flush is synced: a
  * recorder that is killed and a machine that loses power lose what was not flushed, no more.
  * Closing folds the log back into the one file, unless a reader has it
  * open: then that reader, or the next writer, does.
@@ -38,6 +40,7 @@ enum {
 	BUSY_AT_CLOSE_MS = 100,
 	VALUE_BYTES_MAX = 4 * 1024 * 1024,
 	SCHEMA_TEXT_MAX = 256 * 1024,
+	LOG_INDEX_BYTES = 32768, /* of a page of it */
 };
 
 static const struct db_version list[] = {
@@ -184,9 +187,11 @@ static bool has_log(const struct db *db)
 	return yes;
 }
 
+/* Not for want of a right alone: a log cannot be read where its index cannot be shared in memory. */
 static bool is_denied(int rc)
 {
-	return (rc & 0xff) == SQLITE_CANTOPEN || (rc & 0xff) == SQLITE_READONLY;
+	return (rc & 0xff) == SQLITE_CANTOPEN || (rc & 0xff) == SQLITE_READONLY ||
+	       rc == SQLITE_IOERR_SHMMAP || rc == SQLITE_IOERR_SHMOPEN || rc == SQLITE_IOERR_SHMLOCK;
 }
 
 static enum zr_err connect_reader(struct db *db)
@@ -205,7 +210,8 @@ static enum zr_err connect_reader(struct db *db)
 	if (is_denied(rc) && has_log(db) && access(db->path, R_OK) == 0)
 		return zr_fail(ZR_PERM,
 			       "%s: the recording goes on or ended early, and its log (%s-wal) can "
-			       "only be read in a writable folder: copy both files to one",
+			       "only be read in a writable folder of a local disk: copy both files "
+			       "to one",
 			       db->path, db->path);
 	return db_sql_fail(db, rc, "read it");
 }
@@ -427,6 +433,20 @@ static bool log_is_safe(const char *path)
 	return true;
 }
 
+/* Whether the index of a log can be shared in memory here; SQLite's own calls are asked. */
+static bool log_has_index(struct db *db)
+{
+	sqlite3_file *file = NULL;
+	void volatile *page = NULL;
+	int rc = sqlite3_file_control(db->sql, "main", SQLITE_FCNTL_FILE_POINTER, &file);
+
+	if (rc != SQLITE_OK || !file || !file->pMethods || file->pMethods->iVersion < 2)
+		return false;
+	rc = file->pMethods->xShmMap(file, 0, LOG_INDEX_BYTES, 1, &page);
+	file->pMethods->xShmUnmap(file, 1);
+	return rc == SQLITE_OK && page;
+}
+
 static enum zr_err create_file(struct db *db)
 {
 	int fd = open(db->path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
@@ -453,7 +473,7 @@ static enum zr_err set_journal(struct db *db)
 {
 	int rc;
 
-	if (db->mode == DB_CREATE && log_is_safe(db->path))
+	if (db->mode == DB_CREATE && log_is_safe(db->path) && log_has_index(db))
 		sqlite3_exec(db->sql, "PRAGMA journal_mode = WAL", NULL, NULL, NULL);
 	rc = sqlite3_exec(db->sql, "PRAGMA synchronous = EXTRA", NULL, NULL, NULL);
 	if (rc == SQLITE_OK)

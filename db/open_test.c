@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Tests of opening and closing: what is a trace, what is refused and how, hostile files, read-only
  * places, crashes. */
-#include "db/test_help.h"
+#include "db/test_vfs.h"
 
 #include <signal.h>
 #include <sys/stat.h>
@@ -441,6 +441,70 @@ static void a_trace_without_its_name_is_damaged(void **state)
 	assert_fails(db_open(path, DB_READ, &db), ZR_CORRUPT, "has no name");
 }
 
+/* ------------------------------------------------------------- file systems without shared memory */
+
+/* A recording that goes on, in a log. */
+static void a_log_that_cannot_be_shared_here_is_told(void **state)
+{
+	const char *path = in_folder(state, "t.zr");
+	struct db *recorder, *db;
+	struct test_vfs *vfs;
+
+	assert_ok(db_open(path, DB_CREATE, &recorder));
+	assert_ok(db_env_set(recorder, 0, "cpus", "2"));
+	assert_ok(db_set_complete(recorder));
+	vfs = test_vfs_start();
+	vfs->no_shared_memory = true;
+	assert_fails(db_open(path, DB_READ, &db), ZR_PERM, "of a local disk: copy both files");
+	assert_fails(db_open(path, DB_RESULTS, &db), ZR_UNSUPPORTED, "copy the file and its -wal");
+	test_vfs_stop(vfs);
+	assert_ok(db_close(recorder));
+	test_vfs_free(vfs);
+}
+
+static void a_file_that_expects_a_log_but_has_none_is_read_without_shared_memory(void **state)
+{
+	const char *path = in_folder(state, "t.zr");
+	struct test_vfs *vfs;
+
+	make_trace(path, 5);
+	run_sql(path, "PRAGMA journal_mode = WAL");
+	vfs = test_vfs_start();
+	vfs->no_shared_memory = true;
+	assert_int_equal(count_events_of(path), 5);
+	test_vfs_stop(vfs);
+	test_vfs_free(vfs);
+}
+
+/* The probe must leave nothing, and so must the recording. */
+static void a_recording_without_shared_memory_is_read_while_it_goes_on(void **state)
+{
+	const char *path = in_folder(state, "t.zr");
+	struct test_vfs *vfs = test_vfs_start();
+	struct db_writer *writer;
+	char name[4200];
+	struct db *db;
+
+	vfs->no_shared_memory = true;
+	assert_ok(db_open(path, DB_CREATE, &db));
+	assert_ok(db_writer_new(db, &(struct db_writer_options){ 0 }, &writer));
+	for (uint32_t i = 0; i < 7; i++) {
+		assert_ok(db_writer_add(writer, &(struct db_event){ .time_ns = i, .slot = i }));
+		assert_ok(db_writer_flush(writer));
+		assert_int_equal(count_events_of(path), i + 1);
+	}
+	assert_ok(db_writer_free(writer));
+	assert_ok(db_close(db));
+	test_vfs_stop(vfs);
+	test_vfs_free(vfs);
+	for (int i = 0; i < 3; i++) {
+		static const char *const endings[] = { "-wal", "-shm", "-journal" };
+
+		snprintf(name, sizeof(name), "%s%s", path, endings[i]);
+		assert_int_not_equal(access(name, F_OK), 0);
+	}
+}
+
 /* ---------------------------------------------------------------------------- read-only places */
 
 /* Runs `body` in a child that is not root, so that permissions mean something; its exit status. */
@@ -676,6 +740,9 @@ int main(void)
 		TEST(tables_of_the_user_do_no_harm),
 		TEST(a_value_above_the_limit_is_not_loaded),
 		TEST(a_trace_without_its_name_is_damaged),
+		TEST(a_log_that_cannot_be_shared_here_is_told),
+		TEST(a_file_that_expects_a_log_but_has_none_is_read_without_shared_memory),
+		TEST(a_recording_without_shared_memory_is_read_while_it_goes_on),
 		TEST(a_trace_in_a_read_only_folder_can_be_read),
 		TEST(a_trace_that_expects_a_log_can_be_read_without_it_in_a_read_only_folder),
 		TEST(a_file_that_may_not_be_read_is_a_matter_of_permission),

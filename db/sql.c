@@ -25,11 +25,19 @@ static const struct {
 
 /* -------------------------------------------------------------------------------------- errors */
 
+#define NO_INDEX_HINT                                                                              \
+	"; this file system cannot share the index of its log: copy the file and its -wal to a "   \
+	"local disk"
+
+/* Whole codes stand before the classes that they belong to. */
 static const struct translation {
 	int rc;
 	enum zr_err err;
 	const char *name, *hint;
 } translations[] = {
+	{ SQLITE_IOERR_SHMMAP, ZR_UNSUPPORTED, "SQLITE_IOERR_SHMMAP", NO_INDEX_HINT },
+	{ SQLITE_IOERR_SHMOPEN, ZR_UNSUPPORTED, "SQLITE_IOERR_SHMOPEN", NO_INDEX_HINT },
+	{ SQLITE_IOERR_SHMLOCK, ZR_UNSUPPORTED, "SQLITE_IOERR_SHMLOCK", NO_INDEX_HINT },
 	{ SQLITE_BUSY, ZR_BUSY, "SQLITE_BUSY",
 	  "; another process is writing to it: wait for it to end, or write to another file" },
 	{ SQLITE_LOCKED, ZR_BUSY, "SQLITE_LOCKED", "; this process is using it elsewhere" },
@@ -58,7 +66,7 @@ static const struct translation *translate(int rc)
 	static const struct translation other = { 0, ZR_DB, "", "" };
 
 	for (size_t i = 0; i < sizeof(translations) / sizeof(translations[0]); i++)
-		if (translations[i].rc == (rc & 0xff))
+		if (translations[i].rc == rc || translations[i].rc == (rc & 0xff))
 			return &translations[i];
 	return &other;
 }

@@ -37,6 +37,7 @@ struct test_vfs {
 	int64_t calls, fail_at; /* the call that fails first; 0 = none */
 	bool fails_on;		/* all calls after it too, as on a full disk */
 	int fail_rc;
+	bool no_shared_memory; /* as on a network file system */
 };
 
 struct test_file {
@@ -195,7 +196,7 @@ static inline int tf_shm_map(sqlite3_file *file, int page, int bytes, int extend
 {
 	struct test_file *f = (struct test_file *)file;
 
-	if (vfs_fails(f->vfs))
+	if (vfs_fails(f->vfs) || f->vfs->no_shared_memory)
 		return SQLITE_IOERR_SHMMAP;
 	return f->real->pMethods->xShmMap(f->real, page, bytes, extend, out);
 }
