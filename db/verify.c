@@ -442,10 +442,11 @@ static void check_ids(struct verifier *v, const struct db_event *e, struct db_sl
 static bool continues(const struct db_folio *folio, const struct db_event *e)
 {
 	const struct db_event *head = &folio->head;
-	uint32_t number = (1u << head->order) - folio->parts_due;
 
+	/* What has no parts due may be any kind of event, whose order is no folio's. */
 	return folio->parts_due && e->area == head->area && e->order == head->order &&
-	       e->slot == head->slot + number && e->time_ns == head->time_ns;
+	       e->slot == head->slot + (1u << head->order) - folio->parts_due &&
+	       e->time_ns == head->time_ns;
 }
 
 bool db_folio_next(struct db_folio *folio, const struct db_event *e, bool *cut_short)

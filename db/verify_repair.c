@@ -5,7 +5,7 @@
  * Chunks are written in the order of time. In the place of one that is lost, or that begins before
  * the end of the one before it, stands a GAP with its number of events; its time is that of the
  * lost chunk's row, brought between the events on both sides, since a damaged row may say anything.
- * Parts of a folio whose head is lost become a GAP too. The first event of each slot behind such a
+ * Parts of a folio whose head is lost become a GAP too, and so do events of slots beyond their area. The first event of each slot behind such a
  * gap is marked DB_F_UNKNOWN. Ids without a row in a dictionary get an empty one, so that every id
  * is listed again.
  */
@@ -29,11 +29,12 @@ struct repairer {
 	int64_t host;	     /* being written, -1 = none */
 	uint64_t last_ns;    /* of what was written of it */
 	size_t lost_from;    /* first of the notes whose gaps are not written yet */
-	uint32_t lost_parts; /* the same for parts without a folio */
+	uint32_t lost_here;  /* the same for single events: parts without a folio, slots beyond an area */
 	uint64_t lost_chunks, lost_events;
 	struct db_folio folio;
 	struct db_unknowns unknowns;
 	bool memcg[DB_MEMCG_MAX + 1], area[DB_AREA_MAX + 1]; /* that have a row */
+	uint64_t slots[DB_AREA_MAX + 1]; /* of areas; 0 = not known */
 	struct db_task *tasks;
 	size_t n_tasks;
 	uint32_t last_added_task;
@@ -135,12 +136,15 @@ static enum zr_err load_ids(struct repairer *r, uint32_t host)
 		err = db_tasks(r->output.db, host, &r->ids, &r->tasks, &r->n_tasks);
 	memset(r->memcg, 0, sizeof(r->memcg));
 	memset(r->area, 0, sizeof(r->area));
+	memset(r->slots, 0, sizeof(r->slots));
 	r->memcg[0] = r->area[0] = true;
 	r->last_added_task = 0;
 	for (size_t i = 0; i < n_memcgs; i++)
 		r->memcg[memcgs[i].id] = true;
-	for (size_t i = 0; i < n_areas; i++)
+	for (size_t i = 0; i < n_areas; i++) {
 		r->area[areas[i].id] = true;
+		r->slots[areas[i].id] = areas[i].slots;
+	}
 	return err;
 }
 
@@ -202,12 +206,22 @@ static enum zr_err put_gap(struct repairer *r, uint64_t time_ns, uint32_t events
 	return put(r, &gap);
 }
 
-static enum zr_err put_lost_parts(struct repairer *r, uint64_t time_ns)
+static enum zr_err put_lost_here(struct repairer *r, uint64_t time_ns)
 {
-	uint32_t parts = r->lost_parts;
+	uint32_t parts = r->lost_here;
 
-	r->lost_parts = 0;
+	r->lost_here = 0;
 	return parts ? put_gap(r, time_ns, parts) : ZR_OK;
+}
+
+/* Either the event or the area is wrong, and who would say which? Requests are not measured so: verify does
+ * not either. */
+static bool is_beyond(const struct repairer *r, const struct db_event *e)
+{
+	uint64_t size = r->slots[e->area];
+
+	return size && e->kind != DB_IO && db_event_slots(e, 1).n &&
+	       (uint64_t)e->slot + db_event_slots(e, 1).n > size;
 }
 
 static enum zr_err take(struct repairer *r, struct db_event e)
@@ -215,12 +229,12 @@ static enum zr_err take(struct repairer *r, struct db_event e)
 	bool cut_short;
 	enum zr_err err = ZR_OK;
 
-	if (!db_folio_next(&r->folio, &e, &cut_short)) {
-		r->lost_parts++;
+	if (is_beyond(r, &e) || !db_folio_next(&r->folio, &e, &cut_short)) {
+		r->lost_here++;
 		return ZR_OK;
 	}
-	if (r->lost_parts) {
-		err = put_lost_parts(r, e.time_ns);
+	if (r->lost_here) {
+		err = put_lost_here(r, e.time_ns);
 		/* The gap has ended the folio that this event begins. */
 		db_folio_next(&r->folio, &e, &cut_short);
 	}
@@ -250,7 +264,7 @@ static uint64_t clamp(uint64_t ns, uint64_t low, uint64_t high)
 /* Gaps for the lost chunks up to `end`, not later than `next_ns`. */
 static enum zr_err put_gaps(struct repairer *r, size_t end, uint64_t next_ns)
 {
-	enum zr_err err = put_lost_parts(r, clamp(r->last_ns, 0, next_ns));
+	enum zr_err err = put_lost_here(r, clamp(r->last_ns, 0, next_ns));
 
 	for (size_t i = r->lost_from; i < end && !err; i++) {
 		const struct db_chunk_note *note = &r->notes->items[i];

@@ -180,8 +180,9 @@ static void a_part_without_its_folio_is_found(void **state)
 
 	part.slot = 9;
 	part.flags |= DB_F_PART;
-	other.slot = 20;
-	other.order = 0;
+	/* An order that is no folio's. */
+	other.kind = DB_RECLAIM;
+	other.order = 66;
 	life->n = 5;
 	life->events[0] = head; /* short: another event is between */
 	life->events[1] = other;
@@ -368,6 +369,34 @@ static void repair_gives_ids_without_a_row_an_empty_one(void **state)
 	free(life);
 }
 
+static void events_of_slots_beyond_their_area_become_gaps(void **state)
+{
+	const char *path = in_folder(state, "t.zr"), *to = in_folder(state, "to.zr");
+	struct life *life = make(path, 4);
+	struct db_edit_result saved;
+	struct seen seen;
+	uint64_t beyond = 0, gaps = 0, lost = 0;
+
+	sql(path, "UPDATE area SET slots = 200 WHERE id = 1");
+	assert_ok(repair(path, to, &saved));
+	assert_int_equal(verify(to, &seen).damages, 0);
+	for (uint32_t i = 0; i < life->n; i++) {
+		const struct db_event *e = &life->events[i];
+		bool is_out = e->kind == DB_OUT && !(e->flags & DB_F_PART);
+		uint32_t pages = is_out ? 1u << e->order : e->kind == DB_FREE && e->len ? e->len : 1;
+
+		gaps += e->kind == DB_GAP;
+		lost += e->kind == DB_GAP ? e->slot : 0;
+		beyond += e->area == 1 && e->slot + pages > 200 &&
+			  (e->kind == DB_OUT || e->kind == DB_IN || e->kind == DB_FREE || e->kind == DB_WB);
+	}
+	assert_true(beyond > 0);
+	/* The parts of a folio that reaches over the end go with it. */
+	assert_true(saved.lost_events - lost >= beyond);
+	assert_int_equal(saved.events - (saved.gaps - gaps) + saved.lost_events - lost, life->n);
+	free(life);
+}
+
 static void wild_rows_do_not_bend_time(void **state)
 {
 	const char *path = in_folder(state, "t.zr"), *to = in_folder(state, "to.zr");
@@ -530,6 +559,7 @@ int main(void)
 		in_new_folder(repair_puts_a_gap_in_the_place_of_a_lost_chunk),
 		in_new_folder(parts_whose_folio_is_lost_are_a_gap),
 		in_new_folder(repair_gives_ids_without_a_row_an_empty_one),
+		in_new_folder(events_of_slots_beyond_their_area_become_gaps),
 		in_new_folder(wild_rows_do_not_bend_time),
 		in_new_folder(a_file_that_was_cut_short_gives_what_is_left),
 		in_new_folder(random_damage_never_crashes_and_what_is_saved_is_true),
