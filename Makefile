@@ -196,8 +196,9 @@ run-fuzzers: $(FUZZERS)
 	$(Q)for fuzzer in $(FUZZERS); do \
 		echo "  FUZZ    $$fuzzer for $(FUZZ_SECONDS) s"; \
 		mkdir -p $$fuzzer.corpus; \
+		seeds=traces/seeds/$$(basename $$fuzzer); test -d $$seeds || seeds="traces/corrupt db/golden"; \
 		$$fuzzer -max_total_time=$(FUZZ_SECONDS) -artifact_prefix=$(BUILD)/ -timeout=60 \
-			$$fuzzer.corpus $(wildcard traces/corrupt db/golden) 2>&1 | tail -n 2; \
+			$$fuzzer.corpus $$seeds 2>&1 | tail -n 2; \
 		test $${PIPESTATUS[0]} -eq 0 || exit 1; done
 
 # ------------------------------------------------------------------------------------------- benchmarks
