@@ -225,15 +225,22 @@ $(BUILD)/zreel-record.static: $(BUILD)/recorder/main.o $(RECORDER_A) $(DB_A)
 	$(Q)$(CC) -static $(LDFLAGS_ALL) $(filter %.o,$^) $(filter %.a,$^) $(STATIC_LIBS) -o $@
 	$(Q)strip $@
 
-# What recording costs, stage by stage, without the kernel's part; figures are kept in recorder/BENCH.md.
+# What recording costs: stage by stage, without the kernel's part; figures are kept in recorder/BENCH.md.
 $(BUILD)/recorder/fold_bench: $(BUILD)/recorder/fold_bench.o $(RECORDER_A) $(DB_A)
 	$(call say,LINK,$@)
 	$(call link,$(RECORDER_LIBS) $(DB_LIBS))
 
-bench-record: $(BUILD)/recorder/fold_bench
-	$(Q)$(BUILD)/recorder/fold_bench
+# Then live, beside perf record and trace-cmd record, for BENCH_SECONDS; that takes root, fio, perf and trace-cmd.
+BENCH_SECONDS ?= 60
 
-.PHONY: static-record bench-record
+setup-bench:
+	$(Q).ci/setup bench
+
+bench-record: setup-bench $(BUILD)/recorder/fold_bench $(BUILD)/zreel-record
+	$(Q)$(BUILD)/recorder/fold_bench
+	$(Q)recorder/bench-record -z $(BUILD)/zreel-record -d $(BENCH_SECONDS)
+
+.PHONY: static-record bench-record setup-bench
 
 # ----------------------------------------------------------------------------------- demo and recordings
 
@@ -272,7 +279,7 @@ help:
 	@echo 'make test-more  VM tests of the perf and block sources and of imports, not all green yet'
 	@echo 'make fuzz     each fuzzer for FUZZ_SECONDS (60)'
 	@echo 'make bench    speed of the codec and of the model'
-	@echo 'make bench-record  what recording costs a raw event'
+	@echo 'make bench-record  what recording costs, beside perf record and trace-cmd record'
 	@echo 'make static-record  build/zreel-record.static, for hosts with nothing installed'
 	@echo 'make traces   record the shipped traces anew in a virtual machine (about half an hour)'
 	@echo 'make clean    remove build/'
