@@ -29,6 +29,7 @@
 #include "recorder/pick.h"
 #include "recorder/probes.h"
 #include "recorder/recorder.h"
+#include "recorder/session.h"
 #include "recorder/tracefs.h"
 #include "recorder/trigger.h"
 
@@ -42,6 +43,7 @@
 #define BUSY_BYTES    (UINT64_C(256) << 10) /* a CPU and round: more means wait less */
 
 struct session {
+	const struct rec_machine *machine;
 	const struct rec_options *options;
 	struct rec_paths paths;
 	struct rec_outlet outlet;
@@ -74,12 +76,9 @@ struct session {
 	double start_cpu_seconds;
 };
 
-static uint64_t now_ns(clockid_t clock)
+static uint64_t now_ns(const struct session *session)
 {
-	struct timespec ts;
-
-	clock_gettime(clock, &ts);
-	return (uint64_t)ts.tv_sec * SECOND_NS + (uint64_t)ts.tv_nsec;
+	return session->machine->clock_ns(session->machine->arg);
 }
 
 /* --------------------------------------------------------------------------------------- dictionaries */
@@ -231,10 +230,8 @@ static enum zr_err filter_block_events(struct session *session)
 
 static enum zr_err find_kernel(struct session *session)
 {
-	enum zr_err err = rec_paths_find("/proc/mounts", &session->paths);
-
-	if (err || session->paths.tracefs[0])
-		return err;
+	if (session->paths.tracefs[0])
+		return ZR_OK;
 	return zr_fail(geteuid() ? ZR_PERM : ZR_UNSUPPORTED,
 		       "recording: tracefs is not mounted; try: mount -t tracefs tracefs "
 		       "/sys/kernel/tracing");
@@ -256,7 +253,7 @@ static enum zr_err choose_probes(struct session *session)
 {
 	enum zr_err err;
 
-	if (session->options->source == REC_SOURCE_BLOCK)
+	if (session->options->source == REC_SOURCE_BLOCK || session->machine->ops)
 		return ZR_OK;
 	err = find_probes(session);
 	if (!err || err == ZR_NOMEM)
@@ -409,6 +406,7 @@ static enum zr_err open_source(struct session *session)
 		.clock = clock_of(session),
 		.ring_bytes = ring_bytes(session),
 		.notes = &session->notes,
+		.arg = session->machine->arg,
 	};
 	enum zr_err err = open_cgroup_fds(session);
 
@@ -417,8 +415,12 @@ static enum zr_err open_source(struct session *session)
 	setup.cgroup_fds = session->cgroup_fds;
 	setup.n_cgroups = session->n_cgroup_fds;
 	block_filter(session, filter, sizeof(filter));
-	err = rec_pick(session->options, &setup, session->no_probes[0] ? session->no_probes : NULL,
-		       &session->from);
+	session->from = (struct rec_picked){ .ops = session->machine->ops };
+	if (session->from.ops)
+		err = session->from.ops->open(&setup, &session->from.source);
+	else
+		err = rec_pick(session->options, &setup,
+			       session->no_probes[0] ? session->no_probes : NULL, &session->from);
 	if (err)
 		return err;
 	rec_note(&session->notes, DB_ENV_CLOCK, "%s", setup.clock);
@@ -596,7 +598,7 @@ static struct rec_status status_of(const struct session *session)
 		.raw_events = session->from.ops->stats(session->from.source).events,
 		.lost = stats->lost,
 		.chunk_bytes = rec_outlet_bytes(&session->outlet),
-		.elapsed_ns = now_ns(CLOCK_MONOTONIC) - session->start_ns,
+		.elapsed_ns = now_ns(session) - session->start_ns,
 		.pages_out = session->outlet.pages_out,
 		.pages_in = session->outlet.pages_in,
 		.pool_bytes = pool_bytes(session),
@@ -623,11 +625,10 @@ static enum zr_err take_areas(struct session *session)
  * were: those may leave first. */
 static enum zr_err change_areas(struct session *session)
 {
-	const struct timespec slack = { .tv_nsec = (long)SLACK_NS };
 	uint64_t bytes;
 	enum zr_err err;
 
-	nanosleep(&slack, NULL);
+	session->machine->wait(session->machine->arg, SLACK_NS);
 	err = one_round(session, &bytes);
 	return err ? err : take_areas(session);
 }
@@ -663,7 +664,7 @@ static enum zr_err tick(struct session *session)
 static bool is_wanted(struct session *session)
 {
 	const struct rec_options *options = session->options;
-	uint64_t now = now_ns(CLOCK_MONOTONIC);
+	uint64_t now = now_ns(session);
 	bool fires = false;
 
 	if (options->dump && *options->dump != session->told_dump) {
@@ -742,7 +743,7 @@ static bool is_over(struct session *session)
 	if (options->command && rec_command_over(&session->command))
 		return true;
 	if (options->duration_ns &&
-	    now_ns(CLOCK_MONOTONIC) - session->start_ns >= options->duration_ns)
+	    now_ns(session) - session->start_ns >= options->duration_ns)
 		return true;
 	return options->max_bytes && !options->flight_ns &&
 	       rec_outlet_bytes(&session->outlet) >= options->max_bytes;
@@ -752,7 +753,6 @@ static bool is_over(struct session *session)
 static void wait_a_little(struct session *session, uint64_t bytes)
 {
 	uint64_t busy = BUSY_BYTES * session->from.ops->cpus(session->from.source);
-	struct timespec ts = { 0 };
 
 	if (bytes > busy)
 		session->wait_ns /= 2;
@@ -762,8 +762,7 @@ static void wait_a_little(struct session *session, uint64_t bytes)
 		session->wait_ns = WAIT_MIN_NS;
 	if (session->wait_ns > WAIT_MAX_NS)
 		session->wait_ns = WAIT_MAX_NS;
-	ts.tv_nsec = (long)session->wait_ns;
-	nanosleep(&ts, NULL);
+	session->machine->wait(session->machine->arg, session->wait_ns);
 }
 
 static enum zr_err record(struct session *session)
@@ -778,7 +777,7 @@ static enum zr_err record(struct session *session)
 		err = one_round(session, &bytes);
 		if (!err && changed)
 			err = change_areas(session);
-		since = now_ns(CLOCK_MONOTONIC) - session->tick_ns;
+		since = now_ns(session) - session->tick_ns;
 		if (!err && since >= SECOND_NS) {
 			session->tick_ns += since - since % SECOND_NS;
 			err = tick(session);
@@ -866,8 +865,8 @@ static enum zr_err begin(struct session *session)
 {
 	enum zr_err err = ZR_OK;
 
-	session->start_realtime_ns = now_ns(CLOCK_REALTIME);
-	session->start_ns = session->tick_ns = now_ns(CLOCK_MONOTONIC);
+	session->start_realtime_ns = rec_clock_ns(CLOCK_REALTIME);
+	session->start_ns = session->tick_ns = now_ns(session);
 	session->done_ns = session->from.ops->now_ns(session->from.source);
 	session->wait_ns = WAIT_MIN_NS;
 	rec_note(&session->notes, DB_ENV_START_REALTIME, "%llu",
@@ -887,7 +886,7 @@ static enum zr_err begin(struct session *session)
 
 static double cpu_seconds(void)
 {
-	return (double)now_ns(CLOCK_PROCESS_CPUTIME_ID) / 1e9;
+	return (double)rec_clock_ns(CLOCK_PROCESS_CPUTIME_ID) / 1e9;
 }
 
 static void fill_result(const struct session *session, struct rec_result *out)
@@ -904,7 +903,8 @@ static void fill_result(const struct session *session, struct rec_result *out)
 	out->start_cpu_seconds = session->start_cpu_seconds;
 }
 
-enum zr_err rec_record(const struct rec_options *options, struct rec_result *out)
+enum zr_err rec_session_record(const struct rec_machine *machine, const struct rec_options *options,
+			       struct rec_result *out)
 {
 	struct session *session = calloc(1, sizeof(*session));
 	enum zr_err err;
@@ -912,6 +912,8 @@ enum zr_err rec_record(const struct rec_options *options, struct rec_result *out
 	*out = (struct rec_result){ 0 };
 	if (!session)
 		return zr_fail(ZR_NOMEM, "no memory for a recording");
+	session->machine = machine;
+	session->paths = machine->paths;
 	session->options = options;
 	session->command = (struct rec_command){ .go = -1, .failure = -1 };
 	session->swaps_fd = -1;
@@ -930,6 +932,28 @@ enum zr_err rec_record(const struct rec_options *options, struct rec_result *out
 	err = close_all(session, err);
 	free(session);
 	return err;
+}
+
+/* A signal ends it. */
+static void wait_ns([[maybe_unused]] void *arg, uint64_t ns)
+{
+	const struct timespec ts = { .tv_nsec = (long)ns };
+
+	nanosleep(&ts, NULL);
+}
+
+static uint64_t clock_ns([[maybe_unused]] void *arg)
+{
+	return rec_clock_ns(CLOCK_MONOTONIC);
+}
+
+enum zr_err rec_record(const struct rec_options *options, struct rec_result *out)
+{
+	struct rec_machine machine = { .wait = wait_ns, .clock_ns = clock_ns };
+	enum zr_err err = rec_paths_find("/proc/mounts", &machine.paths);
+
+	*out = (struct rec_result){ 0 };
+	return err ? err : rec_session_record(&machine, options, out);
 }
 
 double rec_cpu_per_million(const struct rec_result *result)

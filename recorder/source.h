@@ -40,6 +40,7 @@ struct rec_source_setup {
 	const int *cgroup_fds;	  /* perf: only what tasks of these cgroups do; n_cgroups 0 = all tasks */
 	uint32_t n_cgroups;
 	struct rec_notes *notes;
+	void *arg; /* of the machine, for a source that belongs to it (session.h) */
 };
 
 struct rec_source_stats {
