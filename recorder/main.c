@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* zreel-record: the recorder alone, without importers, for hosts where nothing else of zreel is
- * wanted. */
-#include <errno.h>
+/* zreel-record: the recorder alone, without importers and user interface, for hosts where nothing else of zreel
+ * is wanted. */
 #include <getopt.h>
 #include <signal.h>
 #include <stdio.h>
@@ -10,9 +9,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "recorder/recorder.h"
-
-enum { MAX_CGROUPS = 64, MAX_TRIGGERS = 16 };
+#include "db/base/quantity.h"
+#include "recorder/arguments.h"
 
 /* Set by the signal handler. */
 static volatile int stop;
@@ -20,48 +18,147 @@ static volatile int stop;
 /* Counted up by it: the user wants the flight recorder written. */
 static volatile int dump;
 
+struct list {
+	const char *items[64];
+	uint32_t n;
+};
+
+struct values {
+	REC_ARGUMENT_MEMBERS(struct list);
+	bool quiet, help;
+};
+
+enum kind { KIND_FLAG, KIND_TEXT, KIND_LIST, KIND_CHOICE, KIND_BYTES, KIND_SPAN };
+
+static const struct row {
+	enum kind kind;
+	char letter;
+	const char *name;
+	size_t offset;
+	const char *value, *help;
+} rows[] = {
+#define X(kind, letter, name, member, value, help)                                                 \
+	{ KIND_##kind, letter, name, offsetof(struct values, member), value, help },
+	REC_ARGUMENTS(X)
+	X(FLAG, 'q', "quiet", quiet, NULL, "no summary, no status line")
+	X(FLAG, 'h', "help", help, NULL, "this")
+#undef X
+};
+
+enum { N_ROWS = sizeof(rows) / sizeof(*rows), FIRST_CODE = 256 };
+
 static const char usage_text[] =
-	"usage: zreel-record -o FILE [OPTION]... [-- COMMAND [ARGUMENT]...]\n"
+	"usage: zreel-record -o FILE [OPTION]... [--] [CMD...]\n"
 	"\n"
-	"Records swap and zswap traffic of the running kernel into the trace FILE, until COMMAND "
-	"ends,\n"
-	"the duration is over, or a signal (Ctrl-C) comes. Needs root, or CAP_PERFMON where the "
-	"probes\n"
-	"exist already.\n"
-	"\n"
-	"  -o, --output FILE      the trace; must not exist yet\n"
-	"  -s, --source SOURCE    auto, ftrace, perf, block (auto)\n"
-	"      --events GROUP     perf: dynamic events that exist already\n"
-	"  -g, --cgroup PATH      only this cgroup and those below it; may be repeated. COMMAND "
-	"runs\n"
-	"                         in the first\n"
-	"      --own-tasks        perf: only what tasks of these cgroups do themselves\n"
-	"  -d, --duration SECONDS ends after so long\n"
-	"  -r, --ring SIZE        ring buffer of each CPU, with K, M or G (8M)\n"
-	"      --clock NAME       trace clock (mono)\n"
-	"      --time-resolution UNIT  times in ns, us or ms (ns); us saves a byte an event\n"
-	"      --max-size SIZE    ends when the trace has grown so large\n"
-	"      --max-mem SIZE     of rings, queues and flight recorder together (256M)\n"
-	"      --flight SECONDS   keeps the last SECONDS in memory and writes them on SIGUSR1\n"
-	"      --trigger COND     ... or when COND becomes true: 'psi.io.full>20', "
-	"'vmstat.pswpout>1000'\n"
-	"      --with-comm        records the names of tasks too\n"
-	"      --anonymize        hides names of cgroups, files, the host and COMMAND\n"
-	"      --recover          removes what killed recorders left in tracefs, and ends\n"
-	"      --json             the totals as JSON, on standard output\n"
-	"  -q, --quiet            no summary\n"
-	"  -h, --help             this\n"
+	"Records swap and zswap traffic of the running kernel into the trace FILE, until CMD ends, the duration is\n"
+	"over, or a signal (Ctrl-C) comes. Source ftrace takes root; perf takes CAP_PERFMON where the probes exist\n"
+	"already; block takes no probes.\n"
+	"\n";
+
+static const char example_text[] =
 	"\n"
 	"example: zreel-record -o t.zr --cgroup /sys/fs/cgroup/job -- make -j4\n"
 	"\n"
-	"Exit status: 0 done, 1 failed, 2 wrong usage, 3 bad input, 4 not permitted or not "
-	"supported here.\n";
+	"Exit status: 0 done, 1 failed, 2 wrong usage, 3 bad input, 4 not permitted or not supported here.\n";
 
-struct arguments {
-	struct rec_options record;
-	const char *cgroups[MAX_CGROUPS], *triggers[MAX_TRIGGERS];
-	bool quiet, help, json, recover;
-};
+static void print_help(void)
+{
+	fputs(usage_text, stdout);
+	for (uint32_t i = 0; i < N_ROWS; i++) {
+		char left[64];
+		int n = snprintf(left, sizeof(left), rows[i].letter ? "-%c, " : "    ", rows[i].letter);
+
+		snprintf(left + n, sizeof(left) - (size_t)n, "--%s %s", rows[i].name,
+			 rows[i].value ? rows[i].value : "");
+		printf("  %-38s %s\n", left, rows[i].help);
+	}
+	fputs(example_text, stdout);
+}
+
+static bool take_word(struct list *list, const char *value)
+{
+	if (list->n == sizeof(list->items) / sizeof(*list->items))
+		return false;
+	list->items[list->n++] = value;
+	return true;
+}
+
+/* The place of a word in "auto|ftrace|..." */
+static bool take_choice(const char *words, const char *value, int *out)
+{
+	size_t n = strlen(value);
+
+	for (*out = 0; words; ++*out, words = strchr(words, '|'), words = words ? words + 1 : NULL)
+		if (n && strncmp(words, value, n) == 0 && (!words[n] || words[n] == '|'))
+			return true;
+	return false;
+}
+
+static bool take_value(const struct row *row, const char *value, void *member)
+{
+	switch (row->kind) {
+	case KIND_FLAG:
+		*(bool *)member = true;
+		return true;
+	case KIND_TEXT:
+		*(const char **)member = value;
+		return true;
+	case KIND_LIST:
+		return take_word(member, value);
+	case KIND_CHOICE:
+		return take_choice(row->value, value, member);
+	case KIND_BYTES:
+		return zr_parse_bytes(value, member);
+	case KIND_SPAN:
+		return zr_parse_span(value, member);
+	}
+	return false;
+}
+
+static const struct row *row_of(int code)
+{
+	for (uint32_t i = 0; i < N_ROWS; i++)
+		if (code == (int)i + FIRST_CODE || (code < FIRST_CODE && code == rows[i].letter))
+			return &rows[i];
+	return NULL;
+}
+
+static enum zr_err take_option(struct values *values, int code, const char *value)
+{
+	const struct row *row = row_of(code);
+
+	if (!row) /* getopt has said what is wrong */
+		return zr_fail(ZR_USAGE, "see zreel-record --help");
+	if (take_value(row, value, (char *)values + row->offset))
+		return ZR_OK;
+	return zr_fail(ZR_USAGE, "--%s: \"%s\" is not taken for %s; see --help", row->name, value,
+		       row->value);
+}
+
+static enum zr_err parse(int argc, char **argv, struct values *values)
+{
+	struct option longs[N_ROWS + 1] = { 0 };
+	char letters[2 * N_ROWS + 2] = "+";
+	enum zr_err err = ZR_OK;
+	size_t n = 1;
+	int code;
+
+	for (int i = 0; i < N_ROWS; i++) {
+		bool takes = rows[i].kind != KIND_FLAG;
+
+		longs[i] = (struct option){ rows[i].name, takes, NULL, FIRST_CODE + i };
+		if (!rows[i].letter)
+			continue;
+		letters[n++] = rows[i].letter;
+		if (takes)
+			letters[n++] = ':';
+	}
+	while (!err && (code = getopt_long(argc, argv, letters, longs, NULL)) != -1)
+		err = take_option(values, code, optarg);
+	if (!err && !values->help && !values->recover && !values->output)
+		return zr_fail(ZR_USAGE, "no output: say -o FILE; see --help");
+	return err;
+}
 
 static void on_signal(int number)
 {
@@ -71,198 +168,6 @@ static void on_signal(int number)
 static void on_user_signal([[maybe_unused]] int number)
 {
 	dump = dump + 1;
-}
-
-static bool parse_size(const char *text, uint64_t *out)
-{
-	static const char units[] = "KMG";
-	const char *unit;
-	char *end;
-
-	errno = 0;
-	*out = strtoull(text, &end, 10);
-	if (errno || end == text || *text == '-')
-		return false;
-	unit = *end ? strchr(units, *end & ~0x20) : NULL;
-	if (!*end)
-		return true;
-	if (!unit || end[1])
-		return false;
-	return !__builtin_mul_overflow(*out, UINT64_C(1) << 10 * (unit - units + 1), out);
-}
-
-static bool parse_seconds(const char *text, uint64_t *out)
-{
-	char *end;
-	double seconds = strtod(text, &end);
-
-	if (end == text || *end || !(seconds > 0) || seconds > 1e9)
-		return false;
-	*out = (uint64_t)(seconds * 1e9);
-	return true;
-}
-
-enum {
-	OPTION_MAX_SIZE = 256,
-	OPTION_MAX_MEM,
-	OPTION_WITH_COMM,
-	OPTION_ANONYMIZE,
-	OPTION_EVENTS,
-	OPTION_OWN_TASKS,
-	OPTION_CLOCK,
-	OPTION_FLIGHT,
-	OPTION_TRIGGER,
-	OPTION_RECOVER,
-	OPTION_JSON,
-	OPTION_TIME_RESOLUTION,
-};
-
-static const struct option long_options[] = {
-	{ "output", required_argument, NULL, 'o' },
-	{ "cgroup", required_argument, NULL, 'g' },
-	{ "duration", required_argument, NULL, 'd' },
-	{ "ring", required_argument, NULL, 'r' },
-	{ "source", required_argument, NULL, 's' },
-	{ "events", required_argument, NULL, OPTION_EVENTS },
-	{ "own-tasks", no_argument, NULL, OPTION_OWN_TASKS },
-	{ "clock", required_argument, NULL, OPTION_CLOCK },
-	{ "time-resolution", required_argument, NULL, OPTION_TIME_RESOLUTION },
-	{ "max-size", required_argument, NULL, OPTION_MAX_SIZE },
-	{ "max-mem", required_argument, NULL, OPTION_MAX_MEM },
-	{ "flight", required_argument, NULL, OPTION_FLIGHT },
-	{ "trigger", required_argument, NULL, OPTION_TRIGGER },
-	{ "with-comm", no_argument, NULL, OPTION_WITH_COMM },
-	{ "anonymize", no_argument, NULL, OPTION_ANONYMIZE },
-	{ "recover", no_argument, NULL, OPTION_RECOVER },
-	{ "json", no_argument, NULL, OPTION_JSON },
-	{ "quiet", no_argument, NULL, 'q' },
-	{ "help", no_argument, NULL, 'h' },
-	{ 0 },
-};
-
-static enum zr_err bad_value(const char *option, const char *value)
-{
-	return zr_fail(ZR_USAGE, "%s: \"%s\" is not understood; see --help", option, value);
-}
-
-static enum zr_err take_size(const char *option, const char *value, uint64_t *out)
-{
-	return parse_size(value, out) ? ZR_OK : bad_value(option, value);
-}
-
-static enum zr_err take_seconds(const char *option, const char *value, uint64_t *out)
-{
-	return parse_seconds(value, out) ? ZR_OK : bad_value(option, value);
-}
-
-static enum zr_err take_unit(const char *value, uint32_t *out)
-{
-	static const char *const names[] = { "ns", "us", "ms" };
-
-	*out = 1;
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++, *out *= 1000)
-		if (!strcmp(value, names[i]))
-			return ZR_OK;
-	return zr_fail(ZR_USAGE, "--time-resolution: \"%s\" is none of ns, us, ms", value);
-}
-
-static enum zr_err take_text(struct arguments *args, int option, const char *value)
-{
-	struct rec_options *record = &args->record;
-
-	switch (option) {
-	case 'o':
-		record->output = value;
-		return ZR_OK;
-	case 's':
-		return rec_source_parse(value, &record->source);
-	case OPTION_EVENTS:
-		record->events = value;
-		return ZR_OK;
-	case OPTION_CLOCK:
-		record->clock = value;
-		return ZR_OK;
-	case OPTION_TIME_RESOLUTION:
-		return take_unit(value, &record->time_unit_ns);
-	case 'g':
-		if (record->n_cgroups == MAX_CGROUPS)
-			return zr_fail(ZR_USAGE, "--cgroup: at most %d times", MAX_CGROUPS);
-		args->cgroups[record->n_cgroups++] = value;
-		return ZR_OK;
-	case OPTION_TRIGGER:
-		if (record->n_triggers == MAX_TRIGGERS)
-			return zr_fail(ZR_USAGE, "--trigger: at most %d times", MAX_TRIGGERS);
-		args->triggers[record->n_triggers++] = value;
-		return ZR_OK;
-	default:
-		return zr_fail(ZR_USAGE, "see zreel-record --help");
-	}
-}
-
-static bool *flag_of(struct arguments *args, int option)
-{
-	switch (option) {
-	case OPTION_WITH_COMM:
-		return &args->record.with_comm;
-	case OPTION_ANONYMIZE:
-		return &args->record.anonymize;
-	case OPTION_OWN_TASKS:
-		return &args->record.own_tasks;
-	case OPTION_RECOVER:
-		return &args->recover;
-	case OPTION_JSON:
-		return &args->json;
-	case 'q':
-		return &args->quiet;
-	case 'h':
-		return &args->help;
-	default:
-		return NULL;
-	}
-}
-
-static enum zr_err take_option(struct arguments *args, int option, const char *value)
-{
-	struct rec_options *record = &args->record;
-	bool *flag = flag_of(args, option);
-
-	if (flag) {
-		*flag = true;
-		return ZR_OK;
-	}
-	switch (option) {
-	case 'd':
-		return take_seconds("--duration", value, &record->duration_ns);
-	case OPTION_FLIGHT:
-		return take_seconds("--flight", value, &record->flight_ns);
-	case 'r':
-		return take_size("--ring", value, &record->ring_bytes);
-	case OPTION_MAX_SIZE:
-		return take_size("--max-size", value, &record->max_bytes);
-	case OPTION_MAX_MEM:
-		return take_size("--max-mem", value, &record->max_mem_bytes);
-	default:
-		return take_text(args, option, value);
-	}
-}
-
-static enum zr_err parse(int argc, char **argv, struct arguments *args)
-{
-	int option;
-	enum zr_err err = ZR_OK;
-
-	args->record.cgroups = args->cgroups;
-	args->record.triggers = args->triggers;
-	while (!err &&
-	       (option = getopt_long(argc, argv, "+o:s:g:d:r:qh", long_options, NULL)) != -1)
-		err = take_option(args, option, optarg);
-	if (err || args->help || args->recover)
-		return err;
-	if (optind < argc)
-		args->record.command = argv + optind;
-	if (!args->record.output)
-		return zr_fail(ZR_USAGE, "no output: say -o FILE; see --help");
-	return ZR_OK;
 }
 
 static void catch_signals(void)
@@ -306,38 +211,60 @@ static void print_json(const struct rec_result *result)
 	       result->dumps);
 }
 
-static void print_summary(const struct arguments *args, const struct rec_result *result)
+static void print_summary(const struct rec_options *options, const struct rec_result *result)
 {
 	fprintf(stderr,
 		"%s: %s, %llu events (%llu from the kernel), %llu lost, %llu bytes, %.1f s, %.2f s "
 		"of "
 		"processor time\n",
-		args->record.output, result->source, (unsigned long long)result->total.events,
+		options->output, result->source, (unsigned long long)result->total.events,
 		(unsigned long long)result->total.raw_events,
 		(unsigned long long)result->total.lost,
 		(unsigned long long)result->total.chunk_bytes,
 		(double)result->total.elapsed_ns / 1e9, result->cpu_seconds);
-	if (args->record.command && !stop && exit_status(result->command_status))
-		fprintf(stderr, "zreel-record: %s ended with status %d\n", args->record.command[0],
+	if (options->command && !stop && exit_status(result->command_status))
+		fprintf(stderr, "zreel-record: %s ended with status %d\n", options->command[0],
 			exit_status(result->command_status));
 }
 
-static enum zr_err record(struct arguments *args)
+/* Rates are of the whole time so far: there is one number to remember less. */
+static void on_status([[maybe_unused]] void *arg, const struct rec_status *status)
 {
+	double seconds = (double)status->elapsed_ns / 1e9;
+
+	fprintf(stderr, "\rrecording %.0f s  %.0f events/s  out %.0f/s in %.0f/s  pool %llu MiB  %llu KiB written",
+		seconds, (double)status->raw_events / seconds, (double)status->pages_out / seconds,
+		(double)status->pages_in / seconds, (unsigned long long)status->pool_bytes >> 20,
+		(unsigned long long)status->chunk_bytes >> 10);
+	if (status->lost)
+		fprintf(stderr, "  LOST %llu", (unsigned long long)status->lost);
+	fputs("\033[K", stderr);
+}
+
+static enum zr_err record(const struct values *values, char *const *command)
+{
+	bool live = !values->quiet && isatty(STDERR_FILENO);
+	const struct rec_options options = {
+		REC_ARGUMENT_OPTIONS(values),
+		.command = *command ? command : NULL,
+		.stop = &stop,
+		.dump = &dump,
+		.dumped = values->quiet ? NULL : on_dump,
+		.status = live ? on_status : NULL,
+	};
 	struct rec_result result;
 	enum zr_err err;
 
 	catch_signals();
-	args->record.stop = &stop;
-	args->record.dump = &dump;
-	args->record.dumped = args->quiet ? NULL : on_dump;
-	err = rec_record(&args->record, &result);
+	err = rec_record(&options, &result);
+	if (live)
+		fputs("\r\033[K", stderr);
 	if (err)
 		return err;
-	if (args->json)
+	if (values->json)
 		print_json(&result);
-	else if (!args->quiet)
-		print_summary(args, &result);
+	else if (!values->quiet)
+		print_summary(&options, &result);
 	return ZR_OK;
 }
 
@@ -356,15 +283,15 @@ static enum zr_err recover(void)
 
 int main(int argc, char **argv)
 {
-	struct arguments args = { 0 };
-	enum zr_err err = parse(argc, argv, &args);
+	struct values values = { 0 };
+	enum zr_err err = parse(argc, argv, &values);
 
-	if (!err && args.help) {
-		fputs(usage_text, stdout);
+	if (!err && values.help) {
+		print_help();
 		return 0;
 	}
 	if (!err)
-		err = args.recover ? recover() : record(&args);
+		err = values.recover ? recover() : record(&values, argv + optind);
 	if (err)
 		fprintf(stderr, "zreel-record: %s\n", zr_error_text());
 	return zr_err_class(err);

@@ -466,16 +466,6 @@ static void clocks_that_count_no_nanoseconds_are_refused([[maybe_unused]] void *
 	zr_error_clear();
 }
 
-static void sources_have_the_names_of_the_option([[maybe_unused]] void **state)
-{
-	enum rec_source_kind kind;
-
-	assert_int_equal(rec_source_parse("perf", &kind), ZR_OK);
-	assert_int_equal(kind, REC_SOURCE_PERF);
-	assert_int_equal(rec_source_parse("ebpf", &kind), ZR_USAGE);
-	zr_error_clear();
-}
-
 /* A note is one line, whatever is in it; one that does not fit is left out whole. */
 static void notes_stay_lines_and_stay_in_their_room([[maybe_unused]] void **state)
 {
@@ -517,7 +507,6 @@ int main(void)
 		cmocka_unit_test(discard_frees_merge_and_scraps_tell_nothing),
 		cmocka_unit_test(files_of_a_flight_recorder_are_numbered),
 		cmocka_unit_test(clocks_that_count_no_nanoseconds_are_refused),
-		cmocka_unit_test(sources_have_the_names_of_the_option),
 		cmocka_unit_test(notes_stay_lines_and_stay_in_their_room),
 	};
 

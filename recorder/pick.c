@@ -28,16 +28,6 @@ static const char *const kind_names[] = {
 #undef X
 };
 
-enum zr_err rec_source_parse(const char *name, enum rec_source_kind *out)
-{
-	for (uint32_t i = 0; i < REC_SOURCE_COUNT; i++) {
-		*out = (enum rec_source_kind)i;
-		if (strcmp(kind_names[i], name) == 0)
-			return ZR_OK;
-	}
-	return zr_fail(ZR_USAGE, "source \"%s\": say auto, ftrace, perf or block", name);
-}
-
 static bool can_define(const struct rec_source_setup *setup)
 {
 	char path[512];

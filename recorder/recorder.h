@@ -98,9 +98,6 @@ struct rec_recovered {
 /* Removes that, and nothing of recorders that live. */
 enum zr_err rec_recover(struct rec_recovered *out);
 
-/* The kind of a name, or ZR_USAGE with the list. */
-enum zr_err rec_source_parse(const char *name, enum rec_source_kind *out);
-
 /* What an import can be made of; name for --format */
 #define REC_IMPORT_FORMATS(X)                                                                      \
 	X(AUTO, "auto")	      /* told from the content */                                          \

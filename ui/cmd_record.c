@@ -5,52 +5,22 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "recorder/recorder.h"
+#include "recorder/arguments.h"
 #include "ui/commands.h"
 #include "ui/format.h"
 #include "ui/json.h"
-#include "ui/select.h"
 #include "ui/stop.h"
 #include "ui/text.h"
 
 struct values {
-	const char *output, *events, *clock;
-	int source, time_resolution;
-	struct ui_list cgroups, triggers;
-	uint64_t duration_ns, ring_bytes, max_bytes, max_mem_bytes, flight_ns;
-	bool with_comm, anonymize, own_tasks, recover, json;
+	REC_ARGUMENT_MEMBERS(struct ui_list);
 };
 
-#define MEMBER(name) offsetof(struct values, name)
-
 static const struct ui_option options[] = {
-	{ "output", 'o', UI_TEXT, MEMBER(output), "FILE", "the trace to write; must not exist" },
-	{ "source", 's', UI_CHOICE, MEMBER(source), "auto|ftrace|perf|block",
-	  "how to get at the kernel's events: the first that works, or a certain one" },
-	{ "events", 0, UI_TEXT, MEMBER(events), "GROUP",
-	  "perf: use the dynamic events of this group, which exist already" },
-	{ "cgroup", 'c', UI_LIST, MEMBER(cgroups), "PATH",
-	  "watch this cgroup (several -c: several); CMD runs in the first" },
-	{ "own-tasks", 0, UI_FLAG, MEMBER(own_tasks), NULL,
-	  "perf: only what tasks of these cgroups do themselves" },
-	{ "duration", 'd', UI_SPAN, MEMBER(duration_ns), "TIME", "stop after this time (90, 1.5s, 2m)" },
-	{ "ring-size", 0, UI_BYTES, MEMBER(ring_bytes), "BYTES", "ring buffer of each CPU (8M)" },
-	UI_TIME_RESOLUTION(values, time_resolution),
-	{ "max-size", 0, UI_BYTES, MEMBER(max_bytes), "BYTES", "stop when the file has grown to this" },
-	{ "max-mem", 0, UI_BYTES, MEMBER(max_mem_bytes), "BYTES",
-	  "memory of rings, queues and flight recorder together (256M)" },
-	{ "clock", 0, UI_TEXT, MEMBER(clock), "NAME",
-	  "trace clock: mono (default), boot, local, global, perf ..." },
-	{ "flight", 0, UI_SPAN, MEMBER(flight_ns), "TIME",
-	  "keep the last minutes in memory and write them on SIGUSR1" },
-	{ "trigger", 0, UI_LIST, MEMBER(triggers), "COND",
-	  "... or when this becomes true: 'psi.io.full>20', 'vmstat.pswpout>1000'" },
-	{ "with-comm", 0, UI_FLAG, MEMBER(with_comm), NULL, "also record the names of tasks" },
-	{ "anonymize", 0, UI_FLAG, MEMBER(anonymize), NULL,
-	  "hide the names of cgroups, files, the host and CMD" },
-	{ "recover", 0, UI_FLAG, MEMBER(recover), NULL,
-	  "remove what killed recorders left in tracefs, and end" },
-	{ "json", 0, UI_FLAG, MEMBER(json), NULL, "print the totals as JSON" },
+#define X(kind, letter, name, member, value, help)                                                 \
+	{ name, letter, UI_##kind, offsetof(struct values, member), value, help },
+	REC_ARGUMENTS(X)
+#undef X
 	{ 0 },
 };
 
@@ -172,24 +142,8 @@ static enum zr_err record(const struct ui_call *call, struct rec_result *out)
 	const struct values *values = call->values;
 	struct line line = { .on = isatty(STDERR_FILENO) };
 	struct rec_options how = {
-		.output = values->output,
-		.source = (enum rec_source_kind)values->source,
-		.events = values->events,
-		.clock = values->clock,
-		.cgroups = values->cgroups.items,
-		.n_cgroups = values->cgroups.n,
+		REC_ARGUMENT_OPTIONS(values),
 		.command = call->n_operands ? call->operands : NULL,
-		.duration_ns = values->duration_ns,
-		.ring_bytes = values->ring_bytes,
-		.max_bytes = values->max_bytes,
-		.time_unit_ns = ui_time_unit_ns(values->time_resolution),
-		.max_mem_bytes = values->max_mem_bytes,
-		.with_comm = values->with_comm,
-		.anonymize = values->anonymize,
-		.own_tasks = values->own_tasks,
-		.flight_ns = values->flight_ns,
-		.triggers = values->triggers.items,
-		.n_triggers = values->triggers.n,
 		.dump = &dump_count,
 		.dumped = tell_dump,
 		.status = line.on ? status_line : NULL,

@@ -33,12 +33,6 @@ struct ui_small ui_clock(uint64_t ns);
 /* Change from `from` to `to`: "-20.4%"; from a thousand percent on "x33.7"; "-" when there is none to tell. */
 struct ui_small ui_change(double from, double to);
 
-/* "64K", "10M", "1.5GiB" (powers of 1024); false if it is not such a thing or does not fit. */
-bool ui_parse_bytes(const char *text, uint64_t *out);
-
-/* "90" and "90s" (seconds), "1.5s", "200ms", "10us", "5ns", "2m", "1h". */
-bool ui_parse_span(const char *text, uint64_t *out_ns);
-
 /* A decimal from 1 to `most`. */
 bool ui_parse_count(const char *text, uint32_t most, uint32_t *out);
 

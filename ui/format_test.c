@@ -10,6 +10,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "db/base/quantity.h"
 #include "ui/format.h"
 
 static void counts_have_a_comma_every_three_digits(void **state)
@@ -66,11 +67,11 @@ static void sizes_are_read_with_units(void **state)
 	uint64_t n = 0;
 
 	(void)state;
-	assert_true(ui_parse_bytes("64K", &n));
+	assert_true(zr_parse_bytes("64K", &n));
 	assert_int_equal(n, 65536);
-	assert_true(ui_parse_bytes("1.5GiB", &n));
+	assert_true(zr_parse_bytes("1.5GiB", &n));
 	assert_int_equal(n, 1610612736);
-	assert_true(ui_parse_bytes("0", &n));
+	assert_true(zr_parse_bytes("0", &n));
 	assert_int_equal(n, 0);
 }
 
@@ -79,11 +80,11 @@ static void times_are_read_with_units(void **state)
 	uint64_t n = 0;
 
 	(void)state;
-	assert_true(ui_parse_span("90", &n));
+	assert_true(zr_parse_span("90", &n));
 	assert_int_equal(n, 90000000000);
-	assert_true(ui_parse_span("200ms", &n));
+	assert_true(zr_parse_span("200ms", &n));
 	assert_int_equal(n, 200000000);
-	assert_true(ui_parse_span("2m", &n));
+	assert_true(zr_parse_span("2m", &n));
 	assert_int_equal(n, 120000000000);
 }
 
@@ -96,10 +97,10 @@ static void nonsense_is_not_a_number(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
-		assert_false(ui_parse_bytes(wrong[i], &n));
+		assert_false(zr_parse_bytes(wrong[i], &n));
 		assert_false(ui_parse_count(wrong[i], 100, &count));
 	}
-	assert_false(ui_parse_span("99999999999h", &n));
+	assert_false(zr_parse_span("99999999999h", &n));
 	assert_false(ui_parse_count("0", 100, &count));
 	assert_false(ui_parse_count("101", 100, &count));
 	assert_true(ui_parse_count("100", 100, &count));

@@ -12,6 +12,7 @@
 #include <getopt.h>
 #include <string.h>
 
+#include "db/base/quantity.h"
 #include "ui/format.h"
 
 enum { OPTIONS_MAX = 32, LONG_BASE = 256, WORD_MAX = 32 };
@@ -150,9 +151,9 @@ static enum zr_err set_number(const struct ui_option *option, const char *given,
 {
 	if (option->kind == UI_COUNT && !ui_parse_count(given, 1000000, member))
 		return bad_value(option, given, "a number from 1 to 1000000");
-	if (option->kind == UI_BYTES && !ui_parse_bytes(given, member))
+	if (option->kind == UI_BYTES && !zr_parse_bytes(given, member))
 		return bad_value(option, given, "a size such as 64K, 8M or 1.5G");
-	if (option->kind == UI_SPAN && !ui_parse_span(given, member))
+	if (option->kind == UI_SPAN && !zr_parse_span(given, member))
 		return bad_value(option, given, "a time such as 90, 1.5s, 200ms or 2m");
 	return ZR_OK;
 }

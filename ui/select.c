@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "db/base/quantity.h"
 #include "ui/format.h"
 
 /* A decimal up to `most` that ends where *text then points. */
@@ -30,7 +31,7 @@ static enum zr_err parse_moment(const char *option, const char *text, struct db_
 		return ZR_OK;
 	out->base = *text == '@' ? DB_MOMENT_CLOCK : DB_MOMENT_SINCE_START;
 	if (*text == '@' ? parse_number(&at, INT64_MAX, &out->ns) && !*at
-			 : ui_parse_span(text, &out->ns))
+			 : zr_parse_span(text, &out->ns))
 		return ZR_OK;
 	return zr_fail(ZR_USAGE,
 		       "--%s got '%s'; it takes a time such as 4s or 1500ms after the start of the "
