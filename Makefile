@@ -28,7 +28,7 @@ SANFLAGS = $(if $(SAN),-fsanitize=address$(comma)undefined -fno-sanitize-recover
 OPT	?= -O2 -g
 comma	= ,
 CFLAGS_ALL = -std=gnu2x $(OPT) $(WARN) $(SANFLAGS) -I. -D_GNU_SOURCE -pthread $(LIB_CFLAGS) $(CFLAGS)
-LDFLAGS_ALL = $(SANFLAGS) -pthread $(LDFLAGS)
+LDFLAGS_ALL = $(SANFLAGS) -pthread -Wl,--as-needed $(LDFLAGS)
 
 # What each module links with besides the archives below it; from pkg-config, see $(BUILD)/flags.mk.
 BUILD_PACKAGES = sqlite3 libzstd libtracecmd libtracefs libtraceevent libbpf liburing ncursesw cmocka
@@ -157,11 +157,11 @@ check: all $(UNIT_TESTS) check-layers
 	$(Q)BUILD=$(BUILD) .ci/run-tests $(UNIT_TESTS) $(CHECK_SCRIPTS)
 
 # Whole-program tests, and those that boot real kernels.
-E2E_TESTS = $(filter-out $(BROWSER_TESTS),$(wildcard ui/e2e/*.sh traces/*_test.sh))
+E2E_TESTS = $(filter-out $(BROWSER_TESTS),$(wildcard ui/e2e/*.sh traces/*_test.sh)) recorder/program_test.sh
 BROWSER_TESTS = ui/e2e/report_browser.sh
 VM_TESTS  = recorder/vm/record_test.sh recorder/vm/replay_test.sh
 # Not yet green from end to end, see recorder/vm/README.md: run by `make test-more` only.
-MORE_TESTS = recorder/vm/import_test.sh recorder/vm/source_test.sh $(BROWSER_TESTS)
+MORE_TESTS = recorder/huge_test.sh recorder/vm/import_test.sh recorder/vm/source_test.sh $(BROWSER_TESTS)
 
 test: setup-test all $(UNIT_TESTS) check-layers
 	$(Q)BUILD=$(BUILD) .ci/run-tests $(UNIT_TESTS) $(E2E_TESTS) $(VM_TESTS)

@@ -39,6 +39,9 @@ struct rig {
 	uint64_t clock_ns, page; /* of the load: next to come */
 	bool is_return;
 	uint64_t cgroups[CGROUPS];
+	uint64_t ring_bytes; /* that the session asked for */
+	uint64_t lone_at_ns; /* the load is one page, at this time; 0 = it is not */
+	uint64_t seen_at_ns; /* when that was in the file */
 	uint64_t lost_at_ns, missed_at_ns; /* 0 = never */
 	uint64_t fail_at_ns;
 	uint64_t alarm_at_ns; /* vmstat's pswpout jumps */
@@ -73,11 +76,24 @@ static int remove_one(const char *path, [[maybe_unused]] const struct stat *st,
 	return remove(path);
 }
 
+static uint64_t outs_so_far(const struct rig *rig)
+{
+	struct db_summary summary = { 0 };
+	struct db *db;
+
+	assert_int_equal(db_open(rig->output, DB_READ, &db), ZR_OK);
+	assert_int_equal(db_summarise(db, &summary), ZR_OK);
+	assert_int_equal(db_close(db), ZR_OK);
+	return summary.events[DB_OUT];
+}
+
 static void wait_ns(void *arg, uint64_t ns)
 {
 	struct rig *rig = arg;
 
 	rig->clock_ns += ns;
+	if (rig->lone_at_ns && rig->clock_ns > rig->lone_at_ns && !rig->seen_at_ns && outs_so_far(rig))
+		rig->seen_at_ns = rig->clock_ns;
 	if (rig->alarm_at_ns && rig->clock_ns >= rig->alarm_at_ns)
 		put(rig, "proc/vmstat", "pswpin 0\npswpout 999999\n");
 	if (rig->dump_at_ns && rig->clock_ns >= rig->dump_at_ns) {
@@ -98,6 +114,7 @@ static enum zr_err open_source(const struct rec_source_setup *setup, struct rec_
 	*out = malloc(sizeof(**out));
 	assert_non_null(*out);
 	(*out)->rig = setup->arg;
+	(*out)->rig->ring_bytes = setup->ring_bytes;
 	return ZR_OK;
 }
 
@@ -134,8 +151,10 @@ static enum zr_err drain(struct rec_source *source, [[maybe_unused]] uint64_t ma
 static bool next(struct rec_source *source, uint64_t until_ns, struct rec_raw *raw)
 {
 	struct rig *rig = source->rig;
-	uint64_t time_ns = START_NS + rig->page * STEP_NS;
+	uint64_t time_ns = rig->lone_at_ns ? rig->lone_at_ns : START_NS + rig->page * STEP_NS;
 
+	if (rig->lone_at_ns && rig->page)
+		return false;
 	if (time_ns >= until_ns || time_ns > rig->clock_ns)
 		return false;
 	*raw = (struct rec_raw){ .time_ns = time_ns, .tid = FIRST_TID + (uint32_t)(rig->page % TASKS) };
@@ -354,6 +373,28 @@ static void recording_ends_after_its_duration_with_all_before_it([[maybe_unused]
 	close_rig(rig);
 }
 
+/* One event, then silence: readers see it within a second, but for the wait between two rounds. */
+static void lone_event_is_in_the_file_within_a_second([[maybe_unused]] void **state)
+{
+	struct rig *rig = open_rig();
+
+	rig->lone_at_ns = START_NS + 4 * SECOND_NS + SECOND_NS / 20;
+	record(rig);
+	assert_in_range(rig->seen_at_ns, rig->lone_at_ns, rig->lone_at_ns + SECOND_NS + SECOND_NS / 5);
+	close_rig(rig);
+}
+
+static void rings_of_all_cpus_take_a_quarter_of_the_memory([[maybe_unused]] void **state)
+{
+	uint64_t processors = (uint64_t)sysconf(_SC_NPROCESSORS_ONLN);
+	struct rig *rig = open_rig();
+
+	rig->options.max_mem_bytes = processors << 20;
+	record(rig);
+	assert_int_equal(rig->ring_bytes, 256 << 10);
+	close_rig(rig);
+}
+
 static void file_is_for_its_owner_only([[maybe_unused]] void **state)
 {
 	struct rig *rig = open_rig();
@@ -569,6 +610,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(recording_ends_after_its_duration_with_all_before_it),
+		cmocka_unit_test(lone_event_is_in_the_file_within_a_second),
+		cmocka_unit_test(rings_of_all_cpus_take_a_quarter_of_the_memory),
 		cmocka_unit_test(file_is_for_its_owner_only),
 		cmocka_unit_test(names_of_tasks_are_left_out_unless_asked_for),
 		cmocka_unit_test(anonymous_file_holds_no_name),
