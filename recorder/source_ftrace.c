@@ -31,20 +31,40 @@ static enum zr_err decode(struct rec_source *source, const char *system, const c
 }
 
 /* A probe that is not vital may be missing. */
-static enum zr_err add_probe(struct rec_source *source, const struct rec_probe *probe,
-			     struct rec_notes *notes)
+static enum zr_err allow(const struct rec_probe *probe, struct rec_notes *notes, enum zr_err err)
 {
-	enum zr_err err = rec_tracefs_add_probe(source->tracefs, probe);
 	char key[64];
 
-	if (!err)
-		err = decode(source, rec_tracefs_group(source->tracefs), probe->event, probe->type);
 	if (!err || probe->vital)
 		return err;
 	snprintf(key, sizeof(key), "probe.missing.%s", probe->event);
 	rec_note(notes, key, "%s: %s", probe->lost, zr_error_text());
 	zr_error_clear();
 	return ZR_OK;
+}
+
+static enum zr_err add_probe(struct rec_source *source, const struct rec_probe *probe,
+			     struct rec_notes *notes)
+{
+	enum zr_err err = rec_tracefs_add_probe(source->tracefs, probe);
+
+	if (!err)
+		err = decode(source, rec_tracefs_group(source->tracefs), probe->event, probe->type);
+	return allow(probe, notes, err);
+}
+
+/* One by one only to find out which of them the kernel does not enable. */
+static enum zr_err enable_probes(struct rec_source *source, const struct rec_source_setup *setup)
+{
+	enum zr_err err = ZR_OK;
+
+	if (!setup->probes->n || !rec_tracefs_enable_probes(source->tracefs))
+		return ZR_OK;
+	zr_error_clear();
+	for (uint32_t i = 0; !err && i < setup->probes->n; i++)
+		err = allow(&setup->probes->probe[i], setup->notes,
+			    rec_tracefs_enable_probe(source->tracefs, &setup->probes->probe[i]));
+	return err;
 }
 
 static enum zr_err filter_block(struct rec_source *source, const char *filter)
@@ -68,7 +88,7 @@ static enum zr_err add_events(struct rec_source *source, const struct rec_source
 	for (uint32_t i = 0; !err && i < REC_BLOCK_TYPES; i++)
 		err = decode(source, "block", rec_type_name(rec_block_types[i]),
 			     rec_block_types[i]);
-	return err;
+	return err ? err : enable_probes(source, setup);
 }
 
 static void close_source(struct rec_source *source)

@@ -253,26 +253,49 @@ enum zr_err rec_tracefs_define(struct rec_tracefs *tracefs, const struct rec_pro
 	return ZR_OK;
 }
 
+static enum zr_err set_filter(struct rec_tracefs *tracefs, const char *system, const char *event,
+			      const char *filter)
+{
+	char file[PATH_BYTES];
+
+	snprintf(file, sizeof(file), "events/%s/%s/filter", system, event);
+	return filter ? put(tracefs, file, filter) : ZR_OK;
+}
+
+static enum zr_err enable(struct rec_tracefs *tracefs, const char *system, const char *event)
+{
+	char file[PATH_BYTES];
+
+	snprintf(file, sizeof(file), "events/%s/%s/enable", system, event);
+	return put(tracefs, file, "1");
+}
+
 enum zr_err rec_tracefs_add_probe(struct rec_tracefs *tracefs, const struct rec_probe *probe)
 {
 	enum zr_err err = rec_tracefs_define(tracefs, probe);
 
-	return err ? err
-		   : rec_tracefs_add_event(tracefs, tracefs->name, probe->event, probe->filter);
+	return err ? err : set_filter(tracefs, tracefs->name, probe->event, probe->filter);
+}
+
+enum zr_err rec_tracefs_enable_probe(struct rec_tracefs *tracefs, const struct rec_probe *probe)
+{
+	return enable(tracefs, tracefs->name, probe->event);
+}
+
+enum zr_err rec_tracefs_enable_probes(struct rec_tracefs *tracefs)
+{
+	char file[PATH_BYTES];
+
+	snprintf(file, sizeof(file), "events/%s/enable", tracefs->name);
+	return put(tracefs, file, "1");
 }
 
 enum zr_err rec_tracefs_add_event(struct rec_tracefs *tracefs, const char *system,
 				  const char *event, const char *filter)
 {
-	char file[PATH_BYTES];
-	enum zr_err err = ZR_OK;
+	enum zr_err err = set_filter(tracefs, system, event, filter);
 
-	if (filter) {
-		snprintf(file, sizeof(file), "events/%s/%s/filter", system, event);
-		err = put(tracefs, file, filter);
-	}
-	snprintf(file, sizeof(file), "events/%s/%s/enable", system, event);
-	return err ? err : put(tracefs, file, "1");
+	return err ? err : enable(tracefs, system, event);
 }
 
 int64_t rec_tracefs_missed(const struct rec_tracefs *tracefs)

@@ -40,8 +40,12 @@ void rec_tracefs_close(struct rec_tracefs *tracefs);
 /* Defines a probe: an fprobe, or a kprobe where the kernel has no fprobes. */
 enum zr_err rec_tracefs_define(struct rec_tracefs *tracefs, const struct rec_probe *probe);
 
-/* Defines and enables it. */
+/* Defines it with its filter; it has to be enabled. */
 enum zr_err rec_tracefs_add_probe(struct rec_tracefs *tracefs, const struct rec_probe *probe);
+
+/* All that were added, or one of them. The kernel patches its code once for all, or once for each. */
+enum zr_err rec_tracefs_enable_probes(struct rec_tracefs *tracefs);
+enum zr_err rec_tracefs_enable_probe(struct rec_tracefs *tracefs, const struct rec_probe *probe);
 
 /* Enables one of the kernel's own events. */
 enum zr_err rec_tracefs_add_event(struct rec_tracefs *tracefs, const char *system,
