@@ -114,8 +114,8 @@ $(BUILD)/zreel-record: $(BUILD)/recorder/main.o $(RECORDER_A) $(DB_A)
 # For the sqlite3 shell and others (.load build/zreel_events); see db/extension.c. Its objects are built
 # apart: position-independent, all symbols hidden, SQLite called through the program that loads it, and
 # without sanitizers, which that program does not have.
-EXTENSION_SRC = $(addprefix db/,extension.c vtab.c vtab_columns.c chunk.c chunk_encode.c chunk_decode.c \
-		  planes.c rows.c event.c base/arena.c base/crc32c.c base/err.c)
+EXTENSION_SRC = $(addprefix db/,extension.c vtab.c vtab_columns.c chunk.c chunk_codes.c chunk_encode.c chunk_decode.c \
+		  chunk_decode_1.c chunk_decode_2.c planes.c rows.c types.c event.c base/arena.c base/crc32c.c base/err.c)
 
 $(BUILD)/zreel_events.so: $(patsubst %.c,$(BUILD)/extension/%.o,$(EXTENSION_SRC))
 	$(call say,LINK,$@)

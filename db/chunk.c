@@ -2,16 +2,15 @@
 /*
  * The chunk codec of chunk.h; the bytes are described in chunk_format.h.
  *
- * Encoding sorts the columns by kind, takes differences, cuts them into planes and compresses each
- * group of planes into one zstd frame. Decoding is the same backwards. `rank` is what connects the
- * two orders: the place of each event in the order of kinds. Whatever hangs on the kind (the next
- * slot, the flags that are allowed, the slots that an event covers) is done in the order of kinds,
- * where it is a plain loop for each kind.
+ * Encoding (chunk_encode.c) sorts the columns by type, turns times, slots and lengths into codes and
+ * bits, cuts the columns into planes and compresses each group of planes into one zstd frame. Decoding
+ * (chunk_decode.c, chunk_decode_2.c) is the same backwards, in one pass over the events without branches
+ * that depend on data. Version 1 is only read (chunk_decode_1.c).
  *
  * Decoding trusts nothing: sizes are checked before they are used, zstd writes into a buffer of a
- * fixed size, and kinds, flags, orders and times are checked before a batch leaves. Memory is
- * allocated by db_codec_new, and by zstd at the first chunk; the size of a chunk has no influence
- * on it.
+ * fixed size, no read of bits, lists or tables can leave them, and types, orders and times are checked
+ * before a batch leaves. Memory is allocated by db_codec_new, and by zstd at the first chunk; the size
+ * of a chunk has no influence on it.
  */
 #include "db/chunk_codec.h"
 
@@ -21,98 +20,147 @@
 enum { LANES = 4 };
 
 const struct db_chunk_column_format db_chunk_columns[DB_CHUNK_COLUMNS] = {
-	[COLUMN_KIND] = { 0, 1, offsetof(struct db_batch, kind) },
-	[COLUMN_AREA] = { 0, 1, offsetof(struct db_batch, area) },
-	[COLUMN_ORDER] = { 0, 1, offsetof(struct db_batch, order) },
-	[COLUMN_FLAGS] = { 0, 1, offsetof(struct db_batch, flags) },
-	[COLUMN_MEMCG] = { 0, 2, offsetof(struct db_batch, memcg) },
-	[COLUMN_TASK] = { 0, 4, offsetof(struct db_batch, task) },
-	[COLUMN_TIME] = { 1, 8, offsetof(struct db_batch, time_ns) },
-	[COLUMN_SLOT] = { 2, 4, offsetof(struct db_batch, slot) },
-	[COLUMN_LEN] = { 2, 2, offsetof(struct db_batch, len) },
+	[COLUMN_TYPE] = { 0, 1, offsetof(struct db_sorted, type) },
+	[COLUMN_AREA] = { 0, 1, offsetof(struct db_sorted, area) },
+	[COLUMN_ORDER] = { 0, 1, offsetof(struct db_sorted, order) },
+	[COLUMN_MEMCG] = { 0, 2, offsetof(struct db_sorted, memcg) },
+	[COLUMN_TASK] = { 0, 4, offsetof(struct db_sorted, task) },
+	[COLUMN_TIME] = { 1, 1, offsetof(struct db_sorted, time) },
+	[COLUMN_SLOT] = { 1, 1, offsetof(struct db_sorted, slot) },
+	[COLUMN_LEN] = { 1, 1, offsetof(struct db_sorted, len) },
 };
-
-const struct db_ahead db_aheads[DB_KIND_COUNT] = {
-	[DB_OUT] = { .least = 1 },
-	[DB_IN] = { .least = 1 },
-	[DB_FREE] = { .mask = UINT16_MAX, .least = 1 },
-	[DB_WB] = { .least = 1 },
-	[DB_IO] = { UINT16_MAX, (1 << DB_CHUNK_PAGE_SHIFT) - 1, DB_CHUNK_PAGE_SHIFT, 0 },
-};
-
-const uint8_t db_covers[DB_KIND_COUNT] = {
-	[DB_OUT] = DB_COVER_OUT, [DB_IN] = DB_COVER_ONE, [DB_FREE] = DB_COVER_FREE,
-	[DB_WB] = DB_COVER_ONE,	 [DB_IO] = DB_COVER_IO,
-};
-
-/* ---------------------------------------------------------------------------- the order of kinds
- */
 
 /*
  * Counting and ranking go through LANES parts of the batch at once, since each step in a part has
  * to wait for the one before: one part took three times as long, a tenth of the decoder's time.
  */
 struct lanes {
-	uint32_t next[LANES][256];
+	uint32_t at[LANES][256];
 };
 
-static void count_kinds(const struct db_batch *batch, struct lanes *lanes)
+static void count(const uint8_t *restrict values, uint32_t n, struct lanes *lanes)
 {
-	const uint8_t *restrict kind = batch->kind;
-	uint32_t part = batch->n / LANES;
+	uint32_t part = n / LANES;
 
 	for (uint32_t i = 0; i < part; i++) {
-		lanes->next[0][kind[i]]++;
-		lanes->next[1][kind[part + i]]++;
-		lanes->next[2][kind[2 * part + i]]++;
-		lanes->next[3][kind[3 * part + i]]++;
+		lanes->at[0][values[i]]++;
+		lanes->at[1][values[part + i]]++;
+		lanes->at[2][values[2 * part + i]]++;
+		lanes->at[3][values[3 * part + i]]++;
 	}
-	for (uint32_t i = LANES * part; i < batch->n; i++)
-		lanes->next[LANES - 1][kind[i]]++;
+	for (uint32_t i = LANES * part; i < n; i++)
+		lanes->at[LANES - 1][values[i]]++;
 }
 
-/* From counts to where each kind begins in the order of kinds, and in it each part's. */
-static void start_kinds(struct db_codec *codec, struct lanes *lanes)
+/* From counts to where each value begins, and in it each part's. */
+static bool start(struct db_codec *codec, struct lanes *lanes, uint32_t n, unsigned limit)
 {
 	uint32_t at = 0;
 
-	for (unsigned kind = 0; kind < DB_KIND_COUNT; kind++) {
-		codec->starts[kind] = at;
+	for (unsigned value = 0; value < limit; value++) {
+		codec->starts[value] = at;
 		for (unsigned lane = 0; lane < LANES; lane++) {
-			uint32_t count = lanes->next[lane][kind];
+			uint32_t here = lanes->at[lane][value];
 
-			lanes->next[lane][kind] = at;
-			at += count;
+			lanes->at[lane][value] = at;
+			at += here;
 		}
 	}
-	codec->starts[DB_KIND_COUNT] = at;
+	codec->starts[limit] = at;
+	return at == n;
 }
 
-bool db_codec_rank(struct db_codec *codec, const struct db_batch *batch)
+bool db_codec_starts(struct db_codec *codec, const uint8_t *values, uint32_t n, unsigned limit)
 {
-	const uint8_t *restrict kind = batch->kind;
-	uint16_t *restrict rank = codec->rank;
-	uint32_t part = batch->n / LANES;
 	struct lanes lanes = { 0 };
 
-	count_kinds(batch, &lanes);
-	start_kinds(codec, &lanes);
-	if (codec->starts[DB_KIND_COUNT] != batch->n)
+	count(values, n, &lanes);
+	return start(codec, &lanes, n, limit);
+}
+
+bool db_codec_rank(struct db_codec *codec, const uint8_t *values, uint32_t n, unsigned limit)
+{
+	uint16_t *restrict rank = codec->rank;
+	uint32_t part = n / LANES;
+	struct lanes lanes = { 0 };
+
+	count(values, n, &lanes);
+	if (!start(codec, &lanes, n, limit))
 		return false;
 	for (uint32_t i = 0; i < part; i++) {
-		rank[i] = (uint16_t)lanes.next[0][kind[i]]++;
-		rank[part + i] = (uint16_t)lanes.next[1][kind[part + i]]++;
-		rank[2 * part + i] = (uint16_t)lanes.next[2][kind[2 * part + i]]++;
-		rank[3 * part + i] = (uint16_t)lanes.next[3][kind[3 * part + i]]++;
+		rank[i] = (uint16_t)lanes.at[0][values[i]]++;
+		rank[part + i] = (uint16_t)lanes.at[1][values[part + i]]++;
+		rank[2 * part + i] = (uint16_t)lanes.at[2][values[2 * part + i]]++;
+		rank[3 * part + i] = (uint16_t)lanes.at[3][values[3 * part + i]]++;
 	}
-	for (uint32_t i = LANES * part; i < batch->n; i++)
-		rank[i] = (uint16_t)lanes.next[LANES - 1][kind[i]]++;
+	for (uint32_t i = LANES * part; i < n; i++)
+		rank[i] = (uint16_t)lanes.at[LANES - 1][values[i]]++;
 	return true;
 }
 
 uint32_t db_chunk_crc(const uint8_t *chunk, size_t bytes)
 {
 	return zr_crc32c(0, chunk + DB_CHUNK_AT_VERSION, bytes - DB_CHUNK_AT_VERSION);
+}
+
+/* ---------------------------------------------------------------------------------------- span */
+
+/* OUTs of several pages: most batches have none. */
+static void cover_folios(const struct db_batch *batch, struct db_range *range)
+{
+	static const struct db_slot_rule pages = { .first = 1 };
+
+	for (uint32_t i = 0; i < batch->n; i++)
+		if (batch->order[i] && batch->kind[i] == DB_OUT && !(batch->flags[i] & DB_F_PART))
+			db_range_widen(range, &pages, batch->slot[i], 1u << batch->order[i]);
+}
+
+static bool any_folios(const struct db_batch *batch)
+{
+	unsigned any = 0;
+
+	for (uint32_t i = 0; i < batch->n; i++)
+		any |= batch->order[i] & -(batch->kind[i] == DB_OUT);
+	return any;
+}
+
+static uint64_t memcgs_of(const struct db_batch *batch)
+{
+	bool seen[64] = { false };
+	uint64_t memcgs = 0;
+
+	for (uint32_t i = 0; i < batch->n; i++)
+		seen[batch->memcg[i] % 64] = true;
+	for (unsigned i = 0; i < 64; i++)
+		memcgs |= (uint64_t)seen[i] << i;
+	return memcgs;
+}
+
+static uint32_t kinds_of(const struct db_batch *batch)
+{
+	bool seen[DB_KIND_COUNT] = { false };
+	uint32_t kinds = 0;
+
+	for (uint32_t i = 0; i < batch->n; i++)
+		seen[batch->kind[i]] = true;
+	for (unsigned kind = 0; kind < DB_KIND_COUNT; kind++)
+		kinds |= (uint32_t)seen[kind] << kind;
+	return kinds;
+}
+
+void db_codec_set_span(struct db_codec *codec, const struct db_batch *batch, struct db_range range)
+{
+	if (any_folios(batch))
+		cover_folios(batch, &range);
+	codec->span = (struct db_chunk_span){ .first_ns = batch->time_ns[0],
+					      .last_ns = batch->time_ns[batch->n - 1],
+					      .events = batch->n,
+					      .kinds = kinds_of(batch),
+					      .slot_min = (uint32_t)range.min,
+					      .slot_max = range.max < UINT32_MAX
+								  ? (uint32_t)range.max
+								  : UINT32_MAX,
+					      .memcgs = memcgs_of(batch) };
 }
 
 struct db_chunk_span db_codec_span(const struct db_codec *codec)
@@ -163,18 +211,60 @@ static void set_level(ZSTD_CCtx *cctx, int level)
 		ZSTD_CCtx_setParameter(cctx, fast[i].parameter, fast[i].value);
 }
 
+enum { NO_PAGES = 16 /* a shift that leaves nothing of a length */ };
+
+static const struct db_slot_rule rules[DB_KIND_COUNT] = {
+	[DB_OUT] = { .shift = NO_PAGES, .least = 1, .list = DB_LIST_OUT },
+	[DB_IN] = { .shift = NO_PAGES, .least = 1, .list = DB_LIST_IN },
+	[DB_FREE] = { .shift = 0, .least = 1, .first = 1, .list = DB_LISTS },
+	[DB_WB] = { .shift = NO_PAGES, .least = 1, .list = DB_LISTS },
+	[DB_RECLAIM] = { .shift = NO_PAGES, .list = DB_LISTS, .none = UINT32_MAX },
+	[DB_SCAN] = { .shift = NO_PAGES, .list = DB_LISTS, .none = UINT32_MAX },
+	[DB_WORKER] = { .shift = NO_PAGES, .list = DB_LISTS, .none = UINT32_MAX },
+	[DB_SHRINK] = { .shift = NO_PAGES, .list = DB_LISTS, .none = UINT32_MAX },
+	[DB_IO] = { .shift = DB_PAGE_SHIFT, .list = DB_LIST_IO },
+	[DB_SAMPLE] = { .shift = NO_PAGES, .list = DB_LISTS, .none = UINT32_MAX },
+	[DB_GAP] = { .shift = NO_PAGES, .list = DB_LISTS, .none = UINT32_MAX },
+};
+
+static struct db_slot_rule rule_of(uint8_t kind, uint8_t flags)
+{
+	struct db_slot_rule rule = rules[kind];
+
+	rule.kind = kind;
+	rule.flags = flags;
+	rule.sequence = kind;
+	if (kind == DB_IO && flags >> DB_IO_PHASE_SHIFT & 7) {
+		rule.sequence = DB_KIND_COUNT;
+		rule.list = DB_LISTS;
+	}
+	rule.grows = rule.list != DB_LISTS;
+	return rule;
+}
+
+static void init_tables(struct db_codec *codec)
+{
+	db_rows_init(&codec->rows);
+	db_types_init(&codec->types, &codec->rows);
+	db_codes_init(&codec->codes);
+	for (unsigned type = 0; type < DB_TYPE_COUNT; type++)
+		codec->rules[type] = rule_of(codec->types.kind[type], codec->types.flags[type]);
+}
+
 enum zr_err db_codec_new(int level, struct db_codec **out)
 {
 	struct db_codec *codec = calloc(1, sizeof(*codec));
-	bool ok = codec && (codec->cctx = ZSTD_createCCtx()) && (codec->dctx = ZSTD_createDCtx());
+	bool ok = codec && (codec->cctx[0] = ZSTD_createCCtx()) &&
+		  (codec->cctx[1] = ZSTD_createCCtx()) && (codec->dctx = ZSTD_createDCtx());
 
 	if (!ok) {
 		db_codec_free(codec);
 		return zr_fail(ZR_NOMEM, "no memory for the event codec (%zu bytes)",
 			       sizeof(*codec));
 	}
-	set_level(codec->cctx, level);
-	db_rows_init(&codec->rows);
+	set_level(codec->cctx[0], level);
+	set_level(codec->cctx[1], 0);
+	init_tables(codec);
 	*out = codec;
 	return ZR_OK;
 }
@@ -183,7 +273,8 @@ void db_codec_free(struct db_codec *codec)
 {
 	if (!codec)
 		return;
-	ZSTD_freeCCtx(codec->cctx);
+	for (unsigned group = 0; group < DB_CHUNK_GROUPS; group++)
+		ZSTD_freeCCtx(codec->cctx[group]);
 	ZSTD_freeDCtx(codec->dctx);
 	free(codec);
 }

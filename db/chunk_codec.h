@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What encoding and decoding of chunks share: the codec's memory, the table of columns, and what
- * hangs on the kind of an event. Private to the codec (chunk.c, chunk_encode.c, chunk_decode.c).
+ * hangs on the kind of an event. Private to the codec (chunk*.c).
  */
 #ifndef DB_CHUNK_CODEC_H
 #define DB_CHUNK_CODEC_H
@@ -10,25 +10,26 @@
 
 #include "db/base/bytes.h"
 #include "db/chunk.h"
+#include "db/chunk_codes.h"
 #include "db/chunk_format.h"
+#include "db/chunk_slots.h"
 #include "db/planes.h"
 #include "db/rows.h"
+#include "db/types.h"
 
 enum {
-	DB_CHUNK_ROW_BYTES = 24,
-	DB_CHUNK_PLANES_MAX = DB_CHUNK_ROW_BYTES * DB_BATCH_EVENTS,
+	DB_CHUNK_PLANES_MAX = 24 * DB_BATCH_EVENTS, /* all columns of version 1; of 2: 12 */
+	DB_CHUNK_BITS_MAX = 14 * DB_BATCH_EVENTS,   /* 64 + 30 + 11 an event */
 	/* zstd's bound, and room for the heads of its blocks */
-	DB_CHUNK_BYTES_MAX =
-		DB_CHUNK_HEADER_BYTES + DB_CHUNK_PLANES_MAX + DB_CHUNK_PLANES_MAX / 128 + 16 * 1024,
-	DB_CHUNK_PAGE_SHIFT = 3, /* sectors of 512 bytes to pages of 4096 */
+	DB_CHUNK_BYTES_MAX = DB_CHUNK_HEADER_BYTES + 12 * DB_BATCH_EVENTS + DB_BATCH_EVENTS +
+			     16 * 1024 + DB_CHUNK_BITS_MAX,
 };
 
-/* In the order of the masks. */
+/* Version 2, in the order of the masks. */
 enum db_chunk_column {
-	COLUMN_KIND,
+	COLUMN_TYPE,
 	COLUMN_AREA,
 	COLUMN_ORDER,
-	COLUMN_FLAGS,
 	COLUMN_MEMCG,
 	COLUMN_TASK,
 	COLUMN_TIME,
@@ -36,89 +37,71 @@ enum db_chunk_column {
 	COLUMN_LEN,
 };
 
+/* The events in the order of types; arrays have room for whole steps (planes.h). */
+struct db_sorted {
+	uint32_t task[DB_BATCH_EVENTS];
+	uint16_t memcg[DB_BATCH_EVENTS];
+	uint8_t type[DB_BATCH_EVENTS]; /* in the order of the events */
+	uint8_t area[DB_BATCH_EVENTS], order[DB_BATCH_EVENTS];
+	uint8_t time[DB_BATCH_EVENTS], slot[DB_BATCH_EVENTS], len[DB_BATCH_EVENTS];
+};
+
 struct db_chunk_column_format {
 	uint8_t group, width;
-	uint16_t offset; /* of its array's address in struct db_batch */
+	uint32_t offset; /* in struct db_sorted */
 };
 
 extern const struct db_chunk_column_format db_chunk_columns[DB_CHUNK_COLUMNS];
 
 struct db_codec {
-	ZSTD_CCtx *cctx;
+	ZSTD_CCtx *cctx[DB_CHUNK_GROUPS];
 	ZSTD_DCtx *dctx;
 	struct db_rows rows;
+	struct db_types types;
+	struct db_codes codes;
+	struct db_slot_rule rules[DB_TYPE_ROOM];
 	struct db_chunk_span span;
-	uint32_t starts[DB_KIND_COUNT + 1]; /* of the kinds in their order */
-	uint16_t rank[DB_BATCH_EVENTS];	    /* of each event in that order */
+	uint32_t starts[DB_TYPE_ROOM + 1]; /* of the types (version 1: kinds) in their order */
+	struct db_slots slots;
 	uint8_t planes[DB_CHUNK_PLANES_MAX + DB_PLANES_STEP];
+	uint16_t rank[DB_BATCH_EVENTS]; /* decoding: of each event in the order of values */
 	union {
-		struct db_batch_arrays {
-			uint64_t time_ns[DB_BATCH_EVENTS];
-			uint32_t slot[DB_BATCH_EVENTS], task[DB_BATCH_EVENTS];
-			uint16_t memcg[DB_BATCH_EVENTS], len[DB_BATCH_EVENTS];
-			uint8_t kind[DB_BATCH_EVENTS], area[DB_BATCH_EVENTS];
-			uint8_t order[DB_BATCH_EVENTS], flags[DB_BATCH_EVENTS];
-		} sorted;			  /* encoding: the events by kind */
-		uint64_t packed[DB_BATCH_EVENTS]; /* decoding: slot, len and memcg by kind */
+		struct db_sorted sorted;
+		uint64_t packed[DB_BATCH_EVENTS]; /* version 1: slot, len and memcg by kind */
 	};
 	uint8_t zeros[DB_BATCH_EVENTS]; /* decoding: any plane that was left out */
+	uint8_t bits[DB_CHUNK_BITS_MAX + 8];
 	uint8_t chunk[DB_CHUNK_BYTES_MAX];
 };
 
-/* Fills starts and rank; false if there are kinds that are not known. */
-bool db_codec_rank(struct db_codec *codec, const struct db_batch *batch);
+/* Counts values and turns the counts into where each value begins in the order of values; false if
+ * some are not below `limit`. */
+bool db_codec_starts(struct db_codec *codec, const uint8_t *values, uint32_t n, unsigned limit);
+
+/* Fills starts and rank; false as above. */
+bool db_codec_rank(struct db_codec *codec, const uint8_t *values, uint32_t n, unsigned limit);
 
 uint32_t db_chunk_crc(const uint8_t *chunk, size_t bytes);
 
-/* ---------------------------------------------------------------------------- the next slot */
-
-/*
- * The slot that follows the last one of the same kind and task. Slots are handed out in sequence,
- * but for each CPU from a cluster of its own, so two tasks that swap at once make two sequences;
- * the task stands for the CPU, which a trace does not have. On a recording of two tasks, 3.60 bytes
- * an event with one sequence a kind and 3.38 with one a task.
- */
-struct db_ahead {
-	uint16_t mask;
-	uint8_t round, shift, least;
+/* A chunk whose checksum, version and count are known to be good. */
+struct db_decoder {
+	struct db_codec *codec;
+	const char *name;
+	const uint8_t *chunk, *at, *end; /* `at`: what is read next */
+	struct db_batch *batch;
+	uint8_t *end_of_planes;
 };
 
-/* Slots from an event to the next of its sequence: (len & mask, rounded) >> shift, but at least
- * `least`. */
-extern const struct db_ahead db_aheads[DB_KIND_COUNT];
+enum zr_err db_chunk_check_unit(const struct db_decoder *dec, uint32_t unit_ns);
 
-static inline uint32_t db_slots_ahead(struct db_ahead a, uint32_t len)
-{
-	uint32_t slots = ((len & a.mask) + a.round) >> a.shift;
+/* The frame at dec->at, whose sizes are in the header: its planes at dec->end_of_planes, which it
+ * leaves to the caller to move on by. */
+enum zr_err db_chunk_get_frame(struct db_decoder *dec, unsigned group, size_t planes_bytes);
 
-	return slots > a.least ? slots : a.least;
-}
+enum zr_err db_chunk_decode_1(struct db_decoder *dec);
+enum zr_err db_chunk_decode_2(struct db_decoder *dec);
 
-/* ------------------------------------------------------------------------ the slots of an event */
-
-/* What an event's slots are: none, one, or more by some rule. */
-enum db_cover { DB_COVER_NONE, DB_COVER_ONE, DB_COVER_OUT, DB_COVER_FREE, DB_COVER_IO };
-
-extern const uint8_t db_covers[DB_KIND_COUNT];
-
-/* Widens the range by an event. Inlined with a constant for `cover`. */
-static inline __attribute__((always_inline)) void
-db_cover_slots(uint32_t range[2], enum db_cover cover, const struct db_event *e)
-{
-	uint32_t beyond = 0, last;
-
-	if (cover == DB_COVER_NONE)
-		return;
-	if (cover == DB_COVER_OUT)
-		beyond = e->flags & DB_F_PART ? 0 : ((uint32_t)1 << e->order % 32) - 1;
-	else if (cover == DB_COVER_FREE)
-		beyond = db_free_slots(e->len) - 1;
-	else if (cover == DB_COVER_IO)
-		beyond = e->len >> DB_CHUNK_PAGE_SHIFT;
-	last = e->slot + beyond;
-	last = last < e->slot ? UINT32_MAX : last;
-	range[0] = e->slot < range[0] ? e->slot : range[0];
-	range[1] = last > range[1] ? last : range[1];
-}
+/* Sets codec->span from a batch of valid events, of which all but large folios are in `range`. */
+void db_codec_set_span(struct db_codec *codec, const struct db_batch *batch, struct db_range range);
 
 #endif

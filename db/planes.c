@@ -36,19 +36,10 @@ uint8_t db_planes_in_use(struct db_column column)
 		     done += DB_PLANES_STEP, values += DB_PLANES_STEP, to += DB_PLANES_STEP)       \
 			for (uint32_t i = 0; i < DB_PLANES_STEP; i++)                              \
 				to[i] = (uint8_t)(values[i] >> shift);                             \
-	}                                                                                          \
-                                                                                                   \
-	static void scatter##bits(uint##bits##_t *restrict to,                                     \
-				  const uint##bits##_t *restrict from,                             \
-				  const uint16_t *restrict rank, uint32_t n)                       \
-	{                                                                                          \
-		for (uint32_t i = 0; i < n; i++)                                                   \
-			to[rank[i]] = from[i];                                                     \
 	}
 VALUES(8)
 VALUES(16)
 VALUES(32)
-VALUES(64)
 #undef VALUES
 
 /* ----------------------------------------------------------------------------------- dispatching
@@ -63,11 +54,8 @@ static void split_plane(struct db_column column, unsigned shift, uint8_t *to)
 	case 2:
 		split16(column.values, shift, to, column.n);
 		break;
-	case 4:
-		split32(column.values, shift, to, column.n);
-		break;
 	default:
-		split64(column.values, shift, to, column.n);
+		split32(column.values, shift, to, column.n);
 	}
 }
 
@@ -80,21 +68,4 @@ uint8_t *db_planes_split(struct db_column column, uint8_t mask, uint8_t *to)
 		to += column.n;
 	}
 	return to;
-}
-
-void db_column_scatter(struct db_column to, const void *from, const uint16_t *rank)
-{
-	switch (to.width) {
-	case 1:
-		scatter8(to.values, from, rank, to.n);
-		break;
-	case 2:
-		scatter16(to.values, from, rank, to.n);
-		break;
-	case 4:
-		scatter32(to.values, from, rank, to.n);
-		break;
-	default:
-		scatter64(to.values, from, rank, to.n);
-	}
 }
