@@ -34,7 +34,7 @@ LDFLAGS_ALL = $(SANFLAGS) -pthread -Wl,--as-needed $(LDFLAGS)
 BUILD_PACKAGES = sqlite3 libzstd libtracecmd libtracefs libtraceevent libbpf liburing ncursesw cmocka
 
 # Goals that must work on a bare machine without touching it.
-ifneq ($(filter-out help clean check-layers,$(or $(MAKECMDGOALS),all)),)
+ifneq ($(filter-out help clean check-layers uninstall,$(or $(MAKECMDGOALS),all)),)
 include $(BUILD)/flags.mk
 endif
 
@@ -82,13 +82,14 @@ $(BUILD)/%.sql.h: %.sql
 
 $(BUILD)/db/store.o $(BUILD)/db/open.o: $(BUILD)/db/schema.sql.h
 
-# The style sheet of reports, the same way.
-$(BUILD)/%.css.h: %.css
-	$(call say,CSS,$<)
+# Other texts that are built in, the same way: the style sheet of reports, the shells' scripts.
+$(BUILD)/%.h: %
+	$(call say,TEXT,$<)
 	$(Q)mkdir -p $(@D)
 	$(Q)sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/.*/"&\\n"/' $< > $@
 
 $(BUILD)/ui/report.o: $(BUILD)/ui/report.css.h
+$(BUILD)/ui/cmd_completion.o: $(patsubst %,$(BUILD)/ui/completion.%.h,bash zsh fish)
 
 $(BUILD)/%.o: %.c $(BUILD)/flags.mk
 	$(call say,CC,$<)
@@ -128,6 +129,48 @@ $(BUILD)/extension/%.o: %.c $(BUILD)/flags.mk
 		-MMD -MP -c $< -o $@
 
 -include $(wildcard $(BUILD)/extension/*/*.d $(BUILD)/extension/*/*/*.d)
+
+# ---------------------------------------------------------------------------------------------- install
+
+# Into DESTDIR, for use below PREFIX. The pages of the commands are cut out of zreel.1, see ui/manpages.
+PREFIX	?= /usr/local
+DESTDIR	?=
+bindir	 = $(DESTDIR)$(PREFIX)/bin
+libdir	?= $(PREFIX)/lib
+extdir	 = $(DESTDIR)$(libdir)/zreel
+datadir	 = $(DESTDIR)$(PREFIX)/share
+mandir	 = $(datadir)/man
+docdir	 = $(datadir)/doc/zreel
+bashdir	 = $(datadir)/bash-completion/completions
+zshdir	?= $(datadir)/zsh/site-functions
+fishdir	 = $(datadir)/fish/vendor_completions.d
+DOCS	 = README.md LICENSE db/QUERIES.md $(wildcard ui/picture.svg)
+PAGES	 = $(shell sed -n 's/^\.Ss \([a-z]*\)$$/zreel-\1.1/p' ui/zreel.1)
+
+$(BUILD)/man/done: ui/zreel.1 ui/manpages $(BUILD)/zreel
+	$(call say,MAN,"zreel.1 by command")
+	$(Q)rm -rf $(@D) && ui/manpages $(BUILD)/zreel ui/zreel.1 $(@D) && touch $@
+
+install: all $(BUILD)/man/done
+	$(Q)install -d $(bindir) $(extdir) $(mandir)/man1 $(mandir)/man5 $(docdir) $(bashdir) $(zshdir) $(fishdir)
+	$(Q)install $(BUILD)/zreel $(BUILD)/zreel-record $(bindir)
+	$(Q)install -m 644 $(BUILD)/zreel_events.so $(extdir)
+	$(Q)install -m 644 ui/zreel.1 $(BUILD)/man/*.1 $(mandir)/man1
+	$(Q)install -m 644 db/zreel-trace.5 $(mandir)/man5
+	$(Q)install -m 644 $(DOCS) $(docdir)
+	$(Q)$(BUILD)/zreel completion bash > $(bashdir)/zreel
+	$(Q)$(BUILD)/zreel completion zsh > $(zshdir)/_zreel
+	$(Q)$(BUILD)/zreel completion fish > $(fishdir)/zreel.fish
+	$(Q)chmod 644 $(bashdir)/zreel $(zshdir)/_zreel $(fishdir)/zreel.fish
+
+# Takes the same PREFIX and DESTDIR; folders that others use too stay.
+uninstall:
+	$(Q)rm -f $(bindir)/zreel $(bindir)/zreel-record $(extdir)/zreel_events.so $(mandir)/man5/zreel-trace.5 \
+		$(addprefix $(mandir)/man1/,zreel.1 $(PAGES)) $(addprefix $(docdir)/,$(notdir $(DOCS))) \
+		$(bashdir)/zreel $(zshdir)/_zreel $(fishdir)/zreel.fish
+	$(Q)rmdir $(extdir) $(docdir) 2>/dev/null || true
+
+.PHONY: install uninstall
 
 # ------------------------------------------------------------------------------------------------ tests
 
@@ -282,6 +325,7 @@ help:
 	@echo 'make bench-record  what recording costs, beside perf record and trace-cmd record'
 	@echo 'make static-record  build/zreel-record.static, for hosts with nothing installed'
 	@echo 'make traces   record the shipped traces anew in a virtual machine (about half an hour)'
+	@echo 'make install  into PREFIX (/usr/local), below DESTDIR; make uninstall takes it away again'
 	@echo 'make clean    remove build/'
 	@echo
 	@echo 'V=1 shows commands, SAN=1 builds with sanitizers, WERROR=1 makes warnings errors,'

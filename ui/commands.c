@@ -18,10 +18,16 @@
 static const struct ui_command *const commands[] = {
 	&ui_cmd_record, &ui_cmd_import, &ui_cmd_info,	&ui_cmd_dump,	 &ui_cmd_cut, &ui_cmd_merge,
 	&ui_cmd_verify, &ui_cmd_sql,	&ui_cmd_replay, &ui_cmd_compare, &ui_cmd_explain, &ui_cmd_sweep,
-	&ui_cmd_ui,	&ui_cmd_report, &ui_cmd_doctor,
+	&ui_cmd_ui,	&ui_cmd_report, &ui_cmd_doctor, &ui_cmd_completion,
+	NULL,
 };
 
-enum { N_COMMANDS = sizeof(commands) / sizeof(commands[0]) };
+enum { N_COMMANDS = sizeof(commands) / sizeof(commands[0]) - 1 };
+
+const struct ui_command *const *ui_command_table(void)
+{
+	return commands;
+}
 
 static const struct ui_command *find(const char *name)
 {
@@ -38,7 +44,7 @@ static void print_help(FILE *out)
 	      "shows what they would have changed.\n\nCommands:\n",
 	      out);
 	for (size_t i = 0; i < N_COMMANDS; i++)
-		fprintf(out, "  %-9s %s\n", commands[i]->name, commands[i]->summary);
+		fprintf(out, "  %-10s %s\n", commands[i]->name, commands[i]->summary);
 	fputs("\n`zreel COMMAND --help` tells more, with an example. `zreel --version` prints the version.\n"
 	      "Exit status: 0 done, 1 failed, 2 wrong usage, 3 bad input, 4 not permitted or not\n"
 	      "supported here.\n",

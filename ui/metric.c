@@ -64,6 +64,11 @@ uint32_t ui_metric_rank(const char *name)
 	return i;
 }
 
+const char *ui_metric_name(uint32_t rank)
+{
+	return rank < N_METRICS ? metrics[rank].name : NULL;
+}
+
 enum ui_better ui_metric_better(const char *name)
 {
 	uint32_t rank = ui_metric_rank(name);

@@ -19,6 +19,9 @@ enum ui_better ui_metric_better(const char *name);
 /* Place in a table: smaller first; metrics that are not listed share the last place. */
 uint32_t ui_metric_rank(const char *name);
 
+/* The metric of a place, NULL behind the last. */
+const char *ui_metric_name(uint32_t rank);
+
 /* How a row is printed: its label, and what a value is divided by and how many places it gets, so that
  * all values of the row share one unit. */
 struct ui_metric_scale {

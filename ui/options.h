@@ -52,6 +52,7 @@ struct ui_call;
 struct ui_command {
 	const char *name, *summary;
 	const char *operands; /* as in the usage line, "FILE..." */
+	const char *operand_words; /* for completion: the first operand is one of "a|b|c", not a file; or NULL */
 	const char *about;    /* a paragraph for --help */
 	const char *example;  /* lines for --help, each a whole command */
 	const struct ui_option *options;

@@ -509,7 +509,7 @@ static void put_miss_curve(const struct ui_report *report, FILE *out)
 	struct ui_svg_chart chart = {
 		.id = "misses", .title = "Refaults from disk by pool size", .w = HALF_W, .h = 240,
 		.desc = "The part of all refaults that an idealised pool of this size would read from disk.",
-		.x = { .log = true, .unit = UI_SVG_BYTES, .label = "size of the pool" },
+		.x = { .unit = UI_SVG_BYTES, .label = "size of the pool" },
 		.y = { .high = 100, .unit = UI_SVG_PERCENT }, .lines = &line, .n_lines = 1, .filled = true,
 	};
 
@@ -529,8 +529,9 @@ static void put_miss_curve(const struct ui_report *report, FILE *out)
 		fputs("<p class=\"note\">Too few refaults for a curve.</p></figure>\n", out);
 		return;
 	}
-	chart.x.low = x[0];
 	chart.x.high = x[line.n - 1];
+	chart.x.log = chart.x.high > 8 * x[0];
+	chart.x.low = chart.x.log ? x[0] : 0;
 	ui_svg_chart(out, &chart);
 	put_curve_table(explain, out);
 	fputs("</figure>\n", out);
