@@ -170,7 +170,11 @@ uninstall:
 		$(bashdir)/zreel $(zshdir)/_zreel $(fishdir)/zreel.fish
 	$(Q)rmdir $(extdir) $(docdir) 2>/dev/null || true
 
-.PHONY: install uninstall
+# A Debian package in $(BUILD); its Depends are found by dpkg-shlibdeps.
+deb: all $(BUILD)/man/done
+	+$(Q).ci/deb $(BUILD)
+
+.PHONY: install uninstall deb
 
 # ------------------------------------------------------------------------------------------------ tests
 
@@ -200,11 +204,12 @@ check: all $(UNIT_TESTS) check-layers
 	$(Q)BUILD=$(BUILD) .ci/run-tests $(UNIT_TESTS) $(CHECK_SCRIPTS)
 
 # Whole-program tests, and those that boot real kernels.
-E2E_TESTS = $(filter-out $(BROWSER_TESTS),$(wildcard ui/e2e/*.sh traces/*_test.sh)) recorder/program_test.sh
-BROWSER_TESTS = ui/e2e/report_browser.sh
+E2E_TESTS = $(filter-out $(HEAVY_TESTS),$(wildcard ui/e2e/*.sh traces/*_test.sh)) recorder/program_test.sh
+# They need a browser, and a whole Debian system: by `make test-more`.
+HEAVY_TESTS = ui/e2e/report_browser.sh ui/e2e/deb.sh
 VM_TESTS  = recorder/vm/record_test.sh recorder/vm/replay_test.sh
 # Not yet green from end to end, see recorder/vm/README.md: run by `make test-more` only.
-MORE_TESTS = recorder/huge_test.sh recorder/vm/import_test.sh recorder/vm/source_test.sh $(BROWSER_TESTS)
+MORE_TESTS = recorder/huge_test.sh recorder/vm/import_test.sh recorder/vm/source_test.sh $(HEAVY_TESTS)
 
 test: setup-test all $(UNIT_TESTS) check-layers
 	$(Q)BUILD=$(BUILD) .ci/run-tests $(UNIT_TESTS) $(E2E_TESTS) $(VM_TESTS)
@@ -326,6 +331,7 @@ help:
 	@echo 'make static-record  build/zreel-record.static, for hosts with nothing installed'
 	@echo 'make traces   record the shipped traces anew in a virtual machine (about half an hour)'
 	@echo 'make install  into PREFIX (/usr/local), below DESTDIR; make uninstall takes it away again'
+	@echo 'make deb      a Debian package, in build/'
 	@echo 'make clean    remove build/'
 	@echo
 	@echo 'V=1 shows commands, SAN=1 builds with sanitizers, WERROR=1 makes warnings errors,'
