@@ -178,11 +178,13 @@ static bool has_program(const char *name)
 	return system(command) == 0;
 }
 
-/* Skips, with the reason, unless the program is there. */
+/* Skips, with the reason, unless the program is there; CI has installed it. */
 static void need_program(const char *name)
 {
 	if (has_program(name))
 		return;
+	if (getenv("CI"))
+		fail_msg("%s is not installed: .ci/setup test does that", name);
 	print_message("skipped: %s is not installed\n", name);
 	skip();
 }

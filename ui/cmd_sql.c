@@ -354,8 +354,78 @@ struct shell {
 static void print_help(void)
 {
 	puts("Statements end with a semicolon. The table `events` has a row for each event.\n"
-	     ".tables  the tables        PRAGMA table_info(events);  the columns of one\n"
-	     ".help    this              .quit  or Ctrl-D            ends");
+	     ".tables  the tables      .schema [TABLE]    how they are declared\n"
+	     ".help    this            .quit  or Ctrl-D   ends");
+}
+
+/* A declaration as it stands in the file, line by line: it may be a stranger's. */
+static enum zr_err put_declaration(void *arg, const struct db_sql_row *row)
+{
+	struct zr_arena *arena = arg;
+	char *at = zr_arena_text(arena, row->values[0].type == DB_SQL_TEXT ? row->values[0].data : "");
+
+	while (at && *at) {
+		char *end = strchrnul(at, '\n'), *next = *end ? end + 1 : end;
+
+		*end = '\0';
+		for (; *at == '\t'; at++)
+			fputs("    ", stdout);
+		ui_put_clean(stdout, at);
+		putchar('\n');
+		at = next;
+	}
+	return at ? ZR_OK : no_memory();
+}
+
+/* A row of table_info: name and type are its second and third column. */
+static enum zr_err put_column(void *arg, const struct db_sql_row *row)
+{
+	bool *any = arg;
+
+	printf("%s\n    %s %s", *any ? "," : "CREATE TABLE events (", (const char *)row->values[1].data,
+	       (const char *)row->values[2].data);
+	*any = true;
+	return ZR_OK;
+}
+
+/* It is in no file. */
+static enum zr_err print_events_schema(struct shell *shell)
+{
+	bool any = false;
+	const struct db_sql_sink sink = { .row = put_column, .arg = &any };
+	struct db_sql_result result;
+	enum zr_err err = db_sql_query(shell->db, "PRAGMA table_info(events)", &sink, &result);
+
+	if (!err)
+		puts("\n);");
+	return err;
+}
+
+/* How all tables are declared, or the one of this name. */
+static enum zr_err print_schema(struct shell *shell, const char *name)
+{
+	static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_";
+	int length = (int)strspn(name, letters);
+	struct zr_arena arena = { 0 };
+	const struct db_sql_sink sink = { .row = put_declaration, .arg = &arena };
+	struct db_sql_result result = { 0 };
+	bool events = !length || (length == 6 && strncasecmp(name, "events", 6) == 0);
+	char text[400];
+	enum zr_err err;
+
+	if (length > 64 || name[length + (int)strspn(name + length, " \t\r\n")])
+		return zr_fail(ZR_USAGE, ".schema takes the name of a table; .tables lists them");
+	snprintf(text, sizeof(text),
+		 "SELECT sql || ';' FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%%' "
+		 "AND '%.*s' IN ('', name) ORDER BY name",
+		 length, name);
+	err = db_sql_query(shell->db, text, &sink, &result);
+	zr_arena_fini(&arena);
+	if (!err && events)
+		err = print_events_schema(shell);
+	if (!err && !events && !result.rows)
+		err = zr_fail(ZR_USAGE, "there is no table %.*s; .tables lists them", length, name);
+	return err;
 }
 
 static enum zr_err dot_command(struct shell *shell, const char *line)
@@ -367,6 +437,8 @@ static enum zr_err dot_command(struct shell *shell, const char *line)
 			shell->db, shell->values,
 			"SELECT name AS \"table\" FROM sqlite_schema WHERE type = 'table' AND "
 			"name NOT LIKE 'sqlite%' UNION SELECT 'events' ORDER BY 1");
+	if (strncmp(line, ".schema", length) == 0 && length > 1)
+		return print_schema(shell, line + length + strspn(line + length, " \t\r\n"));
 	if (strncmp(line, ".help", length) == 0 && length > 1)
 		print_help();
 	else if ((strncmp(line, ".quit", length) == 0 || strncmp(line, ".exit", length) == 0) &&

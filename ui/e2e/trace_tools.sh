@@ -6,6 +6,7 @@
 set -uo pipefail
 
 zreel=$(realpath "${BUILD:-build}/zreel")
+extension=$(realpath "${BUILD:-build}/zreel_events")
 here=$(realpath "$(dirname "$0")")
 export LC_ALL=C.UTF-8
 unset NO_COLOR
@@ -208,11 +209,46 @@ sql_queries() {
 }
 
 sql_reads_statements() {
-	printf '.tables\nSELECT count(*)\n FROM events WHERE kind\n = '"'OUT'"';\nSELECT 1 + 1 AS two' |
+	printf '.tables\n.schema chunk\n.schema events\nSELECT count(*)\n FROM events WHERE kind\n = '"'OUT'"';\nSELECT 1 + 1 AS two' |
 		"$zreel" sql t.zr >out 2>err || return 1
-	grep -q '^events' out && grep -qx '8000' <(tr -d ' ' <out) && grep -q two out || return 1
+	grep -q '^events' out && grep -q '^CREATE TABLE chunk (' out && ! grep -q 'CREATE TABLE env' out &&
+		grep -q '^ *time_ns INTEGER' out && grep -qx '8000' <(tr -d ' ' <out) && grep -q two out || return 1
 	printf 'SELECT 1;\nSELEKT;\nSELECT 777;\n' | "$zreel" sql t.zr >out 2>err
 	[ $? -eq 2 ] && ! grep -q 777 out
+}
+
+# What the extension says in a program that knows nothing of zreel, next to zreel's own answer.
+query="SELECT kind, count(*), sum(slot) FROM events WHERE time_ns < 15000000000 AND area = 1 GROUP BY kind ORDER BY kind"
+
+needs() {
+	command -v "$1" >/dev/null && return
+	[ -z "${CI:-}" ] || { echo "$1 is not installed: .ci/setup test does that"; return 1; }
+	skip "$1 is not installed"
+}
+
+sqlite3_loads_the_extension() {
+	needs sqlite3 || return
+	exits 0 sql t.zr --csv "$query" && sed 1d out >own.csv && [ -s own.csv ] &&
+		sqlite3 -readonly -csv t.zr ".load $extension" "$query" | tr -d '\r' >theirs.csv && cmp own.csv theirs.csv
+}
+
+python_loads_the_extension() {
+	needs python3 || return
+	local python
+	# One of those that are there must be able to.
+	for python in python3 /usr/bin/python3 none; do
+		"$python" -c 'import sqlite3; sqlite3.Connection.enable_load_extension' 2>/dev/null && break
+	done
+	[ $python != none ] || needs 'a python3 with loadable extensions' || return
+	exits 0 sql t.zr --csv "$query" && sed 1d out >own.csv && [ -s own.csv ] || return 1
+	"$python" - "$extension" "$query" >theirs.csv <<-'END' && cmp own.csv theirs.csv
+		import sqlite3, sys
+		db = sqlite3.connect("file:t.zr?mode=ro", uri=True)
+		db.enable_load_extension(True)
+		db.load_extension(sys.argv[1])
+		for row in db.execute(sys.argv[2]):
+		    print(",".join(map(str, row)))
+	END
 }
 
 sql_leaves_the_file_alone() {
@@ -281,6 +317,8 @@ claim oracle_records_are_read_by_others oracle_is_read_by_others
 claim fio_replays_the_requests fio_replays
 claim sql_prints_tables_json_and_csv sql_queries
 claim sql_reads_statements_from_standard_input sql_reads_statements
+claim sqlite3_loads_the_extension sqlite3_loads_the_extension
+claim python_loads_the_extension python_loads_the_extension
 claim sql_leaves_the_file_alone sql_leaves_the_file_alone
 claim outputs_are_never_overwritten outputs_are_never_overwritten
 claim failed_outputs_are_removed failed_outputs_are_removed
