@@ -12,7 +12,7 @@
 
 #include "db/db.h"
 
-#define DB_SLOT_MAP_BYTES ((size_t)1 << 30)
+#define DB_SLOT_MAP_BYTES ((size_t)1 << 28)
 
 struct db_slot_map {
 	size_t item_bytes; /* set by the user; all else is zero at the start */
