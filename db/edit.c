@@ -2,6 +2,7 @@
 /* Hosts of a file, the copying of its tables, and new files; see edit.h. */
 #include "db/edit.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -429,9 +430,10 @@ enum zr_err db_output_add(struct db_output *output, const struct db_event *event
 	return db_writer_add(output->writer, event);
 }
 
-static void remove_trace(const char *path)
+/* False if the trace itself is still there. */
+static bool remove_trace(const char *path)
 {
-	static const char *const endings[] = { "", "-wal", "-shm", "-journal" };
+	static const char *const endings[] = { "-wal", "-shm", "-journal" };
 
 	for (size_t i = 0; i < sizeof(endings) / sizeof(endings[0]); i++) {
 		char *name;
@@ -441,16 +443,17 @@ static void remove_trace(const char *path)
 		unlink(name);
 		free(name);
 	}
+	return unlink(path) == 0 || errno == ENOENT;
 }
 
 /* The sentence of the error goes on: what it means for the new file. */
-static enum zr_err fail_removed(enum zr_err err, const char *path)
+static enum zr_err fail_removed(enum zr_err err, const char *path, bool removed)
 {
 	char *text = strdup(zr_error_text());
 
 	zr_error_clear();
-	err = zr_fail(err, "%s; the unfinished %s is removed", text ? text : zr_err_name(err),
-		      path);
+	err = zr_fail(err, "%s; the unfinished %s %s", text ? text : zr_err_name(err), path,
+		      removed ? "is removed" : "could not be removed");
 	free(text);
 	return err;
 }
@@ -467,10 +470,8 @@ enum zr_err db_output_close(struct db_output *output, enum zr_err err, bool comp
 	closed = db_close(output->db);
 	if (!err)
 		err = closed;
-	if (err && path) {
-		remove_trace(path);
-		err = fail_removed(err, path);
-	}
+	if (err && path)
+		err = fail_removed(err, path, remove_trace(path));
 	free(path);
 	*output = (struct db_output){ 0 };
 	return err;

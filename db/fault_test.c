@@ -1,13 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Fault injection: writer, dictionaries, reader, results and queries, with the Nth call of the file
- * system or the Nth allocation (ours, SQLite's, zstd's) failing, for each N until all goes well.
- * Each time the failure is told in a sentence, nothing leaks, and what was flushed can be read
- * afterwards.
+ * Fault injection: writer, dictionaries, reader, results, queries, cut, merge, verify and repair, with the Nth
+ * call of SQLite's file system, the Nth system call (ours and SQLite's) or the Nth allocation (ours,
+ * SQLite's, zstd's) failing, for each N until all goes well. Each time the failure is told in a
+ * sentence, nothing leaks, what was flushed can be read afterwards, and a trace that was being made
+ * of others is gone. And SIGKILL at each call of the file system.
  */
 #include "db/test_vfs.h"
 
 #include <dlfcn.h>
+#include <errno.h>
+#include <signal.h>
+#include <sys/statfs.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 
 enum { FLUSHES = 3, EVENTS_A_FLUSH = 200 };
 
@@ -25,7 +31,7 @@ enum { ALLOCATION_IS_OURS = 1 };
 
 /* ---------------------------------------------------------------------------------- allocations */
 
-/* The one global of these tests: malloc has no other place to keep it. */
+/* These two are the globals of these tests: malloc and open have no other place to keep them. */
 static struct {
 	bool on;
 	int64_t calls, fail_at, live; /* while on */
@@ -99,11 +105,63 @@ void free(void *block)
 
 #endif
 
+/* --------------------------------------------------------------------------------- system calls */
+
+static struct {
+	bool on;
+	int64_t calls, fail_at;
+	bool unlink_fails;
+} kernel;
+
+static bool kernel_refuses(int errnum)
+{
+	if (!kernel.on || ++kernel.calls != kernel.fail_at)
+		return false;
+	errno = errnum;
+	return true;
+}
+
+int open(const char *path, int flags, ...)
+{
+	va_list more;
+	int mode;
+
+	va_start(more, flags);
+	mode = flags & O_CREAT ? va_arg(more, int) : 0;
+	va_end(more);
+	return kernel_refuses(EMFILE) ? -1 : (int)syscall(SYS_openat, AT_FDCWD, path, flags, mode);
+}
+
+int stat(const char *restrict path, struct stat *restrict st)
+{
+	return kernel_refuses(EIO) ? -1 : (int)syscall(SYS_newfstatat, AT_FDCWD, path, st, 0);
+}
+
+int statfs(const char *path, struct statfs *fs)
+{
+	return kernel_refuses(ENOSYS) ? -1 : (int)syscall(SYS_statfs, path, fs);
+}
+
+int access(const char *path, int mode)
+{
+	return kernel_refuses(EIO) ? -1 : (int)syscall(SYS_faccessat, AT_FDCWD, path, mode);
+}
+
+int unlink(const char *path)
+{
+	if (kernel.unlink_fails) {
+		errno = EPERM;
+		return -1;
+	}
+	return kernel_refuses(EIO) ? -1 : (int)syscall(SYS_unlinkat, AT_FDCWD, path, 0);
+}
+
 /* ------------------------------------------------------------------------------------ scenarios */
 
 struct scenario {
-	const char *path;
-	uint64_t flushed; /* events whose flush was told to be done */
+	char path[4096], other[4096]; /* recorded; `other` by another recorder */
+	char to[4096];		      /* made of them */
+	uint64_t flushed;	      /* events whose flush was told to be done */
 };
 
 static struct db_event nth_event(uint64_t i)
@@ -115,7 +173,7 @@ static struct db_event nth_event(uint64_t i)
 
 static enum zr_err put_names(struct db *db)
 {
-	const struct db_area area = { .path = "/dev/vda2", .slots = 1000 };
+	const struct db_area area = { .path = "/dev/vda2", .slots = 10000 };
 	const struct db_memcg memcg = { .id = 1, .path = "/a", .cgroup_id = 1 };
 	const struct db_task task = { .id = 1, .tid = 1, .comm = "cc1" };
 	enum zr_err err = db_env_setf(db, 0, DB_ENV_CPUS, "%d", 2);
@@ -265,7 +323,67 @@ static enum zr_err add_results(struct scenario *s)
 	return err ? err : closing;
 }
 
+/* ---------------------------------------------------------------------------- traces of traces */
+
+static enum zr_err cut(struct scenario *s)
+{
+	static const char *const cgroups[] = { "/a" };
+	const struct db_cut_options options = {
+		.selection = { .cgroups = cgroups, .n_cgroups = 1 }, .output = s->to, .time_unit_ns = 1000
+	};
+	struct db_edit_result result;
+	struct db *db = NULL;
+	enum zr_err closing, err = db_open(s->path, DB_READ, &db);
+
+	if (!err)
+		err = db_cut(db, &options, &result);
+	closing = db_close(db);
+	return err ? err : closing;
+}
+
+static enum zr_err merge_how(struct scenario *s, bool same_host)
+{
+	const char *inputs[] = { s->path, s->other };
+	const struct db_merge_options options = { .inputs = inputs,
+						  .n_inputs = 2,
+						  .output = s->to,
+						  .same_host = same_host,
+						  .force = true };
+	struct db_edit_result result;
+
+	return db_merge(&options, &result);
+}
+
+static enum zr_err merge(struct scenario *s)
+{
+	return merge_how(s, false);
+}
+
+static enum zr_err weave(struct scenario *s)
+{
+	return merge_how(s, true);
+}
+
+static enum zr_err repair(struct scenario *s)
+{
+	const struct db_verify_options options = { 0 };
+	struct db_verify_result found;
+	struct db_edit_result saved;
+	struct db *db = NULL;
+	enum zr_err closing, err = db_open(s->path, DB_SALVAGE, &db);
+
+	if (!err)
+		err = db_repair(db, s->to, &options, &found, &saved);
+	/* A read that failed is damage, to repair, and what it met is counted. */
+	if (!err && found.damages)
+		err = zr_fail(ZR_CORRUPT, "found damaged");
+	closing = db_close(db);
+	return err ? err : closing;
+}
+
 /* ------------------------------------------------------------------------------------- failing */
+
+typedef enum zr_err scenario_fn(struct scenario *s);
 
 /* Everything of a trace's files away. */
 static void clean(const char *path)
@@ -279,9 +397,16 @@ static void clean(const char *path)
 	}
 }
 
-static void prepare(struct scenario *s)
+static void prepare(struct scenario *s, void **state)
 {
-	clean(s->path);
+	char path[4096];
+
+	snprintf(path, sizeof(path), "%s/t.zr", (const char *)*state);
+	snprintf(s->path, sizeof(s->path), "%s/u.zr", (const char *)*state);
+	snprintf(s->to, sizeof(s->to), "%s/to.zr", (const char *)*state);
+	assert_ok(record(s));
+	strcpy(s->other, s->path);
+	strcpy(s->path, path);
 	assert_ok(record(s));
 }
 
@@ -327,146 +452,304 @@ static void assert_told(enum zr_err err)
 	zr_error_clear();
 }
 
-typedef enum zr_err scenario_fn(struct scenario *s);
-
-/* Calls of the file system. */
-static void fail_each_call(void **state, scenario_fn *run, bool fails_on)
+static bool is_sound(const char *path, bool *complete)
 {
-	struct scenario s = { .path = in_folder(state, "t.zr") };
-	struct test_vfs *vfs = test_vfs_start();
-	int64_t n = 0, calls = INT64_MAX;
+	const struct db_verify_options options = { 0 };
+	struct db_verify_result found = { .damages = 1 };
+	struct db *db;
 
-	vfs->fails_on = fails_on;
-	vfs->fail_rc = fails_on ? SQLITE_FULL : SQLITE_IOERR_WRITE;
-	prepare(&s);
+	if (db_open(path, DB_READ, &db))
+		return false;
+	assert_ok(db_verify(db, &options, &found));
+	assert_ok(db_close(db));
+	*complete = found.complete;
+	for (unsigned i = 0; i < DB_CHECK_COUNT; i++)
+		if (found.findings[i])
+			print_message("%s: %s\n", path, db_check_name((enum db_check)i));
+	return !found.damages;
+}
+
+/* A trace of traces is there whole or not at all; one that met damage was made of what could be read. */
+static void assert_whole_or_gone(struct scenario *s, enum zr_err err)
+{
+	bool complete = false;
+
+	if (access(s->to, F_OK)) {
+		assert_true(err);
+		return;
+	}
+	assert_true(!err || err == ZR_CORRUPT);
+	if (!is_sound(s->to, &complete))
+		fail_msg("made, but not sound: %s", zr_error_text());
+	assert_true(complete);
+}
+
+static bool makes(scenario_fn *run)
+{
+	return run == cut || run == merge || run == weave || run == repair;
+}
+
+static void judge(struct scenario *s, scenario_fn *run, enum zr_err err)
+{
+	if (err)
+		assert_told(err);
+	zr_error_clear();
+	if (makes(run))
+		assert_whole_or_gone(s, err);
+	if (run == record)
+		assert_flushed_is_there(s);
+	else
+		assert_intact(s);
+}
+
+/* What fails: made to fail at the nth call, and set right again, which gives the number of calls. */
+struct fault {
+	void (*arm)(void *arg, int64_t n);
+	int64_t (*disarm)(void *arg);
+	void *arg;
+	int64_t all_of_the_first, step; /* every one of the first, where the variety is, then some */
+};
+
+/* Returns how many runs failed. */
+static int64_t fail_each(struct scenario *s, scenario_fn *run, const struct fault *fault)
+{
+	int64_t n = 0, calls = INT64_MAX, failed = 0;
+
 	while (n < calls) {
 		enum zr_err err;
 
-		n++;
+		n += n < fault->all_of_the_first ? 1 : fault->step;
+		clean(s->to);
 		if (run == record)
-			clean(s.path);
-		vfs->calls = 0;
-		vfs->fail_at = n;
-		err = run(&s);
-		vfs->fail_at = 0;
+			clean(s->path);
+		fault->arm(fault->arg, n);
+		err = run(s);
+		calls = fault->disarm(fault->arg);
 		/* SQLite gets over some failures; what it says is done must be done. */
-		calls = err ? INT64_MAX : vfs->calls;
 		if (err)
-			assert_told(err);
-		zr_error_clear();
-		if (run == record)
-			assert_flushed_is_there(&s);
-		else
-			assert_intact(&s);
+			calls = INT64_MAX;
+		failed += err != ZR_OK;
+		judge(s, run, err);
 	}
-	assert_true(n > 5);
+	return failed;
+}
+
+/* Calls of SQLite's file system. */
+static void arm_vfs(void *arg, int64_t n)
+{
+	struct test_vfs *vfs = arg;
+
+	vfs->calls = 0;
+	vfs->fail_at = n;
+}
+
+static int64_t disarm_vfs(void *arg)
+{
+	struct test_vfs *vfs = arg;
+
+	vfs->fail_at = 0;
+	return vfs->calls;
+}
+
+static void fail_each_call(void **state, scenario_fn *run, bool fails_on)
+{
+	struct scenario s;
+	struct test_vfs *vfs = test_vfs_start();
+	const struct fault fault = { arm_vfs, disarm_vfs, vfs, makes(run) ? 30 : INT64_MAX, 23 };
+
+	vfs->fails_on = fails_on;
+	vfs->fail_rc = fails_on ? SQLITE_FULL : SQLITE_IOERR_WRITE;
+	prepare(&s, state);
+	assert_true(fail_each(&s, run, &fault) > 5);
 	test_vfs_stop(vfs);
 	test_vfs_free(vfs);
 }
 
+/* System calls. */
+static void arm_kernel(void *arg, int64_t n)
+{
+	(void)arg;
+	kernel.calls = 0;
+	kernel.fail_at = n;
+	kernel.on = true;
+}
+
+static int64_t disarm_kernel(void *arg)
+{
+	(void)arg;
+	kernel.on = false;
+	return kernel.calls;
+}
+
+static void fail_each_system_call(void **state, scenario_fn *run)
+{
+	static const struct fault fault = { arm_kernel, disarm_kernel, NULL, 30, 3 };
+	struct scenario s;
+
+	prepare(&s, state);
+	assert_true(fail_each(&s, run, &fault) > 0);
+}
+
+/* Allocations. */
+static void arm_memory(void *arg, int64_t n)
+{
+	(void)arg;
+	memset(&memory, 0, sizeof(memory));
+	memory.fail_at = n;
+	memory.on = true;
+}
+
+static int64_t disarm_memory(void *arg)
+{
+	(void)arg;
+	memory.on = false;
+	if (memory.live)
+		fail_msg("allocation %lld failing leaks %lld blocks", (long long)memory.fail_at,
+			 (long long)memory.live);
+	return memory.calls;
+}
+
 static void fail_each_allocation(void **state, scenario_fn *run)
 {
-	struct scenario s = { .path = in_folder(state, "t.zr") };
-	int64_t n = 0, calls = INT64_MAX, failed = 0;
+	const struct fault fault = { arm_memory, disarm_memory, NULL, makes(run) ? 30 : 100,
+				     makes(run) ? 151 : 11 };
+	struct scenario s;
 
 	if (!ALLOCATION_IS_OURS) {
 		print_message("skipped: the sanitizer has malloc for itself\n");
 		skip();
 	}
-	prepare(&s);
+	prepare(&s, state);
 	/* What libraries allocate once for all must not look like a leak. */
-	(void)!run(&s);
-	zr_error_clear();
-	while (n < calls) {
-		enum zr_err err;
+	if (run == record)
+		clean(s.path);
+	assert_ok(run(&s));
+	assert_true(fail_each(&s, run, &fault) > 10);
+}
 
-		/* Every one of the first, where the variety is, then some. */
-		n += n < 100 ? 1 : 11;
-		if (run == record)
-			clean(s.path);
-		memset(&memory, 0, sizeof(memory));
-		memory.fail_at = n;
-		memory.on = true;
-		err = run(&s);
-		memory.on = false;
-		calls = err ? INT64_MAX : memory.calls;
-		failed += err != ZR_OK;
-		if (memory.live)
-			fail_msg("allocation %lld failing leaks %lld blocks", (long long)n,
-				 (long long)memory.live);
-		if (err)
-			assert_told(err);
-		zr_error_clear();
-		if (run == record)
-			assert_flushed_is_there(&s);
-		else
-			assert_intact(&s);
+/* ------------------------------------------------------------------------------------------ SIGKILL */
+
+/* False if the child came to its end. */
+static bool is_killed(struct scenario *s, scenario_fn *run, int64_t at)
+{
+	int status;
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		struct test_vfs *vfs = test_vfs_start();
+
+		vfs->kills = true;
+		vfs->fail_at = at;
+		_exit(run(s) != ZR_OK);
 	}
-	assert_true(failed > 10);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(status == 0 || (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL));
+	return status != 0;
+}
+
+/* What is left is no trace yet, or a sound one that is not complete. */
+static void kill_at_each_call(void **state, scenario_fn *run)
+{
+	unsigned kills = 0, sound = 0;
+	struct scenario s;
+
+	prepare(&s, state);
+	for (int64_t at = 1; is_killed(&s, run, at); at += 29) {
+		bool complete = false;
+
+		kills++;
+		assert_intact(&s);
+		sound += is_sound(s.to, &complete);
+		/* The last calls fold the log of what is complete. */
+		zr_error_clear();
+		clean(s.to);
+	}
+	assert_true(kills > 8 && sound > 3);
 }
 
 /* ---------------------------------------------------------------------------------------- tests */
 
-static void recording_survives_any_call_that_fails(void **state)
+#define EACH_SCENARIO(X) X(record) X(read_all) X(query) X(add_results) X(cut) X(merge) X(weave) X(repair)
+
+#define X(name)                                                                                    \
+	static void name##_survives_any_call_that_fails(void **state)                              \
+	{                                                                                          \
+		fail_each_call(state, name, false);                                                \
+	}                                                                                          \
+	static void name##_survives_any_system_call_that_fails(void **state)                       \
+	{                                                                                          \
+		fail_each_system_call(state, name);                                                \
+	}                                                                                          \
+	static void name##_survives_any_allocation_that_fails(void **state)                        \
+	{                                                                                          \
+		fail_each_allocation(state, name);                                                 \
+	}
+EACH_SCENARIO(X)
+#undef X
+
+#define WRITING_SCENARIO(X) X(record) X(add_results) X(cut) X(merge) X(weave) X(repair)
+
+#define X(name)                                                                                    \
+	static void name##_survives_a_disk_that_fails_for_good(void **state)                       \
+	{                                                                                          \
+		fail_each_call(state, name, true);                                                 \
+	}
+WRITING_SCENARIO(X)
+#undef X
+
+#define MAKING_SCENARIO(X) X(cut) X(merge) X(weave) X(repair)
+
+#define X(name)                                                                                    \
+	static void name##_may_be_killed_at_any_moment(void **state)                               \
+	{                                                                                          \
+		kill_at_each_call(state, name);                                                    \
+	}
+MAKING_SCENARIO(X)
+#undef X
+
+static bool go_no_further(void *arg, double done)
 {
-	fail_each_call(state, record, false);
+	(void)arg, (void)done;
+	/* Not earlier: SQLite removes journals of its own. */
+	kernel.unlink_fails = true;
+	return false;
 }
 
-static void recording_survives_a_disk_that_fails_for_good(void **state)
+/* The one case of a file that stays: it says so. */
+static void what_cannot_be_removed_is_told(void **state)
 {
-	fail_each_call(state, record, true);
+	struct db_cut_options options = { .watch = { .fn = go_no_further } };
+	struct db_edit_result result;
+	struct scenario s;
+	struct db *db;
+
+	prepare(&s, state);
+	options.output = s.to;
+	assert_ok(db_open(s.path, DB_READ, &db));
+	assert_fails(db_cut(db, &options, &result), ZR_INTERRUPTED, "could not be removed");
+	kernel.unlink_fails = false;
+	assert_int_equal(access(s.to, F_OK), 0);
+	assert_ok(db_close(db));
 }
 
-static void reading_survives_any_call_that_fails(void **state)
-{
-	fail_each_call(state, read_all, false);
-}
-
-static void queries_survive_any_call_that_fails(void **state)
-{
-	fail_each_call(state, query, false);
-}
-
-static void results_survive_any_call_that_fails(void **state)
-{
-	fail_each_call(state, add_results, false);
-	fail_each_call(state, add_results, true);
-}
-
-static void recording_survives_any_allocation_that_fails(void **state)
-{
-	fail_each_allocation(state, record);
-}
-
-static void reading_survives_any_allocation_that_fails(void **state)
-{
-	fail_each_allocation(state, read_all);
-}
-
-static void queries_survive_any_allocation_that_fails(void **state)
-{
-	fail_each_allocation(state, query);
-}
-
-static void results_survive_any_allocation_that_fails(void **state)
-{
-	fail_each_allocation(state, add_results);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, test_folder, test_remove_folder)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, test_folder, test_remove_folder),
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(recording_survives_any_call_that_fails),
-		TEST(recording_survives_a_disk_that_fails_for_good),
-		TEST(reading_survives_any_call_that_fails),
-		TEST(queries_survive_any_call_that_fails),
-		TEST(results_survive_any_call_that_fails),
-		TEST(recording_survives_any_allocation_that_fails),
-		TEST(reading_survives_any_allocation_that_fails),
-		TEST(queries_survive_any_allocation_that_fails),
-		TEST(results_survive_any_allocation_that_fails),
+#define X(name)                                                                                    \
+	TEST(name##_survives_any_call_that_fails)                                                  \
+	TEST(name##_survives_any_system_call_that_fails)                                           \
+	TEST(name##_survives_any_allocation_that_fails)
+		EACH_SCENARIO(X)
+#undef X
+#define X(name) TEST(name##_survives_a_disk_that_fails_for_good)
+		WRITING_SCENARIO(X)
+#undef X
+#define X(name) TEST(name##_may_be_killed_at_any_moment)
+		MAKING_SCENARIO(X)
+#undef X
+		TEST(what_cannot_be_removed_is_told)
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -13,9 +13,10 @@
 #include "db/test_help.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <sqlite3.h>
 
-enum { VFS_FILES_MAX = 8, VFS_SECTOR = 512 };
+enum { VFS_FILES_MAX = 16, VFS_SECTOR = 512 };
 
 enum vfs_action { VFS_WRITE, VFS_TRUNCATE, VFS_SYNC, VFS_DELETE, VFS_MARK };
 
@@ -36,6 +37,7 @@ struct test_vfs {
 	bool logs;
 	int64_t calls, fail_at; /* the call that fails first; 0 = none */
 	bool fails_on;		/* all calls after it too, as on a full disk */
+	bool kills;		/* the process, instead of failing */
 	int fail_rc;
 	bool no_shared_memory; /* as on a network file system */
 };
@@ -83,6 +85,8 @@ static inline int vfs_name(struct test_vfs *vfs, const char *path)
 static inline bool vfs_fails(struct test_vfs *vfs)
 {
 	vfs->calls++;
+	if (vfs->kills && vfs->calls == vfs->fail_at)
+		raise(SIGKILL);
 	return vfs->fail_at &&
 	       (vfs->fails_on ? vfs->calls >= vfs->fail_at : vfs->calls == vfs->fail_at);
 }
