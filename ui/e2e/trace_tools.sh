@@ -293,6 +293,25 @@ a_full_disk_is_told() {
 	return 1
 }
 
+# Millions of events in less address space than their 24 bytes each would take.
+tools_stream() {
+	[ -e "$shipped" ] || skip "$shipped is not there" || return
+	exits 0 merge --force "$shipped" "$shipped" "$shipped" "$shipped" "$shipped" -o big.zr && exits 0 info big.zr --json &&
+		[ "$(figure OUT)" -gt 1000000 ] || return 1
+	(
+		# The first host has a fifth of it.
+		ulimit -v 80000
+		exits 0 info big.zr && exits 0 verify big.zr && exits 0 dump big.zr -f csv -k WB && exits 0 cut big.zr -o bc.zr --cgroup /job &&
+			exits 0 merge --force big.zr "$shipped" -o bm.zr && exits 0 merge --same-host --force "$shipped" "$shipped" -o bw.zr &&
+			exits 0 dump big.zr --host 0 -f ftrace -o big.ftrace && exits 0 dump big.zr --host 0 -f oracle -o big.oracle &&
+			exits 0 sql big.zr "SELECT kind, count(*) FROM events GROUP BY kind" && exits 0 import big.ftrace -o bi.zr &&
+			exits 3 verify short.zr --repair -o br.zr
+	)
+	local status=$?
+	rm -f big.* b?.zr
+	return $status
+}
+
 wrong_usage_is_2() {
 	complains 2 '\-o FILE' cut t.zr && complains 2 '\-o FILE' merge t.zr && complains 2 '\-o FILE' verify t.zr --repair &&
 		complains 2 'for --repair' verify t.zr -o x.zr && complains 2 'takes a time' cut t.zr -o x.zr --from soon &&
@@ -324,5 +343,6 @@ claim outputs_are_never_overwritten outputs_are_never_overwritten
 claim failed_outputs_are_removed failed_outputs_are_removed
 claim interrupted_outputs_are_removed interrupted_outputs_are_removed
 claim a_full_disk_removes_the_output a_full_disk_is_told
+claim tools_stream_in_little_memory tools_stream
 claim wrong_usage_of_tools_has_status_2 wrong_usage_is_2
 exit $bad
