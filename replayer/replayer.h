@@ -289,6 +289,32 @@ struct play_options {
  */
 enum zr_err play_replay(struct db *trace, struct db *results, const struct play_options *options);
 
+/* -------------------------------------------------------------------------------------------- generate */
+
+struct play_workload {
+	const char *name, *help;
+};
+
+/* The workloads that can be generated, NULL behind the last; their parameters, ended by a NULL name. */
+const struct play_workload *play_workload(uint32_t i);
+const struct play_workload *play_workload_params(void);
+
+struct play_gen_options {
+	const char *workload;
+	const char *const *settings; /* KEY=VALUE, over the workload's own parameters */
+	uint32_t n_settings;
+	double scale; /* of the sizes and of the length; 0 = 1 */
+	bool (*progress)(void *arg, double done); /* as in play_options */
+	void *progress_arg;
+};
+
+/*
+ * Fills a new trace (DB_CREATE) with a generated workload: what a kernel's recorder would have seen of it, by gen.c's
+ * account of one. The environment says that it was generated, and with which parameters. The same parameters give the
+ * same events. Streamed. ZR_USAGE names the workload or the parameter that is not understood.
+ */
+enum zr_err play_gen(struct db *trace, const struct play_gen_options *options, uint64_t *events);
+
 /* ----------------------------------------------------------------------------------------- explain */
 
 /* Why a swap I/O context of a walk ended: name, what it says of the neighbour, the page in the slot behind the
