@@ -65,8 +65,7 @@ static bool report(struct gen_run *run, uint64_t all)
 	return false;
 }
 
-/* -----------------------------------------------------------------------------------------
- * patterns */
+/* ---------------------------------------------------------------------------------- patterns */
 
 static uint32_t next_uniform(struct gen_run *run, struct gen_lane *lane)
 {
@@ -120,8 +119,7 @@ static uint32_t next_build(struct gen_run *run, struct gen_lane *lane)
 	return (uint32_t)gen_random_below(kernel, lane->allocated);
 }
 
-/* --------------------------------------------------------------------------------------------
- * lanes */
+/* ------------------------------------------------------------------------------------- lanes */
 
 typedef uint32_t next_page(struct gen_run *run, struct gen_lane *lane);
 
@@ -194,8 +192,7 @@ static void run_lanes(struct gen_run *run, next_page *next)
 	}
 }
 
-/* ----------------------------------------------------------------------------------------
- * workloads */
+/* --------------------------------------------------------------------------------- workloads */
 
 static void run_uniform(struct gen_run *run)
 {
@@ -371,8 +368,7 @@ static const struct gen_workload workloads[] = {
 
 enum { N_WORKLOADS = sizeof(workloads) / sizeof(workloads[0]) };
 
-/* ---------------------------------------------------------------------------------------
- * parameters */
+/* -------------------------------------------------------------------------------- parameters */
 
 static const struct gen_param {
 	const char *name;
@@ -384,7 +380,7 @@ static const struct gen_param {
 #undef X
 };
 
-static const struct play_workload param_help[] = {
+static const struct play_word param_help[] = {
 #define X(name, least, most, help) { #name, help },
 	GEN_PARAMS(X)
 #undef X
@@ -395,12 +391,12 @@ static const struct play_workload param_help[] = {
 
 enum { N_PARAMS = sizeof(param_rows) / sizeof(param_rows[0]) };
 
-const struct play_workload *play_workload(uint32_t i)
+const struct play_word *play_workload(uint32_t i)
 {
 	return i < N_WORKLOADS ? &workloads[i].about : NULL;
 }
 
-const struct play_workload *play_workload_params(void)
+const struct play_word *play_gen_params(void)
 {
 	return param_help;
 }
@@ -415,7 +411,7 @@ static enum zr_err unknown_param(const char *key, size_t bytes)
 	char names[512] = "";
 	size_t used = 0;
 
-	for (const struct play_workload *row = param_help; row->name && used < sizeof(names); row++)
+	for (const struct play_word *row = param_help; row->name && used < sizeof(names); row++)
 		used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s",
 					 used ? ", " : "", row->name);
 	return zr_fail(ZR_USAGE, "'%.*s' is not a parameter of a workload; there are: %s",
@@ -530,8 +526,7 @@ static enum zr_err read_params(const struct play_gen_options *options,
 	return err ? err : check_params(params);
 }
 
-/* --------------------------------------------------------------------------------------
- * environment */
+/* ------------------------------------------------------------------------------- environment */
 
 static enum zr_err write_params(struct db *db, const struct gen_workload *workload,
 				const struct gen_params *params)
@@ -614,8 +609,7 @@ static enum zr_err write_area(struct db *db, const struct gen_kernel *kernel)
 	return db_put_area(db, &area);
 }
 
-/* --------------------------------------------------------------------------------------------- all
- */
+/* --------------------------------------------------------------------------------------- all */
 
 static enum zr_err run_workload(struct db *db, struct gen_run *run,
 				const struct gen_workload *workload, struct db_writer *writer)

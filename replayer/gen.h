@@ -40,7 +40,7 @@ struct gen_params {
 struct gen_run;
 
 struct gen_workload {
-	struct play_workload about;
+	struct play_word about;
 	void (*run)(struct gen_run *run);
 	struct gen_params params;
 };

@@ -12,8 +12,7 @@ enum {
 	WRITEBACKS_FIRST = 256,
 };
 
-/* ------------------------------------------------------------------------------------------ random
- */
+/* ------------------------------------------------------------------------------------ random */
 
 /* splitmix64 (Vigna): one state, any seed. */
 static uint64_t mix(uint64_t x)
@@ -48,8 +47,7 @@ static uint16_t length_of_page(const struct gen_params *params, uint32_t page)
 	return (uint16_t)(len < 1 ? 1 : len > 4096 ? 4096 : len);
 }
 
-/* ------------------------------------------------------------------------------------------- lists
- */
+/* ------------------------------------------------------------------------------------- lists */
 
 static void unlink_page(struct gen_kernel *kernel, uint32_t at)
 {
@@ -73,8 +71,7 @@ static void append_page(struct gen_kernel *kernel, uint32_t at)
 	cgroup->resident++;
 }
 
-/* ------------------------------------------------------------------------------------------ events
- */
+/* ------------------------------------------------------------------------------------ events */
 
 static void keep(struct gen_kernel *kernel, enum zr_err err)
 {
@@ -211,8 +208,7 @@ static void give_slot(struct gen_kernel *kernel, const struct gen_actor *actor,
 	page->slot = 0;
 }
 
-/* ---------------------------------------------------------------------------------------- shrinker
- */
+/* ---------------------------------------------------------------------------------- shrinker */
 
 /* The scaled count of Linux's zswap shrinker; it consumes the disk reads. */
 static uint64_t shrinker_count(struct gen_cgroup *cgroup)
@@ -268,8 +264,7 @@ static void shrink_slab(struct gen_kernel *kernel, const struct gen_actor *actor
 	cgroup->deferred = nr < most ? nr : most;
 }
 
-/* ----------------------------------------------------------------------------------------- reclaim
- */
+/* ----------------------------------------------------------------------------------- reclaim */
 
 static enum db_out outcome_of(const struct gen_kernel *kernel, const struct gen_page *page)
 {
@@ -371,8 +366,7 @@ void gen_reclaim(struct gen_kernel *kernel, const struct gen_actor *actor, uint3
 	}
 }
 
-/* ------------------------------------------------------------------------------------------
- * touches */
+/* ----------------------------------------------------------------------------------- touches */
 
 static void swap_in(struct gen_kernel *kernel, const struct gen_actor *actor, struct gen_page *page)
 {
@@ -458,8 +452,7 @@ void gen_set_length(struct gen_kernel *kernel, uint32_t page, uint16_t len)
 	kernel->pages[page].len = len;
 }
 
-/* -------------------------------------------------------------------------------------------- life
- */
+/* -------------------------------------------------------------------------------------- life */
 
 static void describe_machine(struct gen_kernel *kernel)
 {

@@ -26,8 +26,7 @@ struct oracle {
 	uint64_t kinds[DB_KIND_COUNT], last_ns, hash;
 };
 
-/* --------------------------------------------------------------------------------------- the
- * oracle */
+/* -------------------------------------------------------------------------------- the oracle */
 
 static void leave_pool(struct oracle *o, uint32_t slot)
 {
@@ -140,8 +139,7 @@ static void check_event(struct oracle *o, const struct db_event *e, bool shrinke
 	}
 }
 
-/* ---------------------------------------------------------------------------------------- traces
- */
+/* ------------------------------------------------------------------------------------ traces */
 
 struct generated {
 	char dir[64], path[96];
@@ -248,7 +246,7 @@ static void a_full_pool_is_drained_by_the_worker(void **state)
 
 static void traces_are_sound(void **state)
 {
-	const struct play_workload *workload;
+	const struct play_word *workload;
 
 	(void)state;
 	for (uint32_t i = 0; (workload = play_workload(i)); i++) {
@@ -355,8 +353,7 @@ static void bad_parameters_are_named(void **state)
 	zr_error_clear();
 }
 
-/* ------------------------------------------------------------------------------------------ slots
- */
+/* ------------------------------------------------------------------------------------- slots */
 
 static void slots_are_given_out_once(void **state)
 {

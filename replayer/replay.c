@@ -6,7 +6,8 @@
  *                                      (model -> plan [-> device])  device: one lane a pass, policies in turn
  *
  * A lane is a model with its I/O plan. Lanes know nothing of each other, so what a lane computes depends
- * neither on which others run beside it nor on how many threads (crew.h) share the lanes of a null replay.
+ * neither on which others run beside it nor on how many threads (crew.h) share the lanes of a null replay. On the
+ * target model a lane is fed like on null, with a clock (timing.h) between its model and its plan.
  */
 #include "replayer/replayer.h"
 
@@ -21,6 +22,7 @@
 #include "replayer/results.h"
 #include "replayer/survey.h"
 #include "replayer/swapio.h"
+#include "replayer/timing.h"
 
 enum { SLICE = 256, PROGRESS_EVERY_NS = 200'000'000 };
 
@@ -28,6 +30,8 @@ struct lane {
 	const struct sim_policy *policy;
 	struct sim *sim;
 	struct swapio swapio;
+	struct timing *timing; /* PLAY_MODEL; has the plan then */
+	struct timing_report timing_report;
 	struct series series;
 	struct metrics metrics;
 };
@@ -41,6 +45,7 @@ struct replay {
 	size_t n_hosts;
 	uint64_t work, work_done; /* events to feed, over all lanes, passes and hosts */
 	uint64_t last_progress_ns;
+	struct timing_plan plan; /* PLAY_MODEL, of the host that is being replayed */
 	bool stopped; /* by the user */
 };
 
@@ -62,6 +67,20 @@ static enum zr_err lane_init(struct lane *lane, const struct sim_policy *policy,
 	return sim_new(policy, machine, &lane->swapio.sink, &lane->sim);
 }
 
+static enum zr_err lane_init_timed(struct lane *lane, const struct sim_policy *policy,
+				   const struct sim_machine *machine, const struct timing_plan *plan)
+{
+	enum zr_err err = timing_new(plan, machine, policy, &lane->timing);
+
+	lane->policy = policy;
+	return err ? err : sim_new(policy, machine, timing_sink(lane->timing), &lane->sim);
+}
+
+static const struct play_io *lane_io(const struct lane *lane)
+{
+	return lane->timing ? &timing_swapio(lane->timing)->io : &lane->swapio.io;
+}
+
 /* The figures that it has gathered stay. */
 static void lane_stop(struct lane *lane)
 {
@@ -72,6 +91,7 @@ static void lane_stop(struct lane *lane)
 static void lane_fini(struct lane *lane)
 {
 	lane_stop(lane);
+	timing_free(lane->timing);
 	metrics_fini(&lane->metrics);
 }
 
@@ -91,6 +111,22 @@ static void report_progress(struct replay *replay)
 		replay->stopped = replay->work_done < replay->work;
 }
 
+static void lane_feed_rows(struct lane *lane, const struct db_batch *batch, uint32_t from, uint32_t to)
+{
+	if (!lane->timing) {
+		sim_feed(lane->sim, batch, from, to);
+		return;
+	}
+	for (uint32_t row = from; row < to; row++) {
+		struct db_event event = db_batch_event(batch, row);
+
+		timing_before(lane->timing, &event);
+		sim_feed(lane->sim, batch, row, row + 1);
+		timing_after(lane->timing);
+	}
+	timing_play(lane->timing);
+}
+
 /* Feeds a batch slice by slice; a device may fail, or the user stop, after any of them. */
 static void lane_feed(struct replay *replay, struct lane *lane, const struct db_batch *batch,
 		      const struct device *device)
@@ -99,9 +135,9 @@ static void lane_feed(struct replay *replay, struct lane *lane, const struct db_
 		uint32_t to = from + SLICE < batch->n ? from + SLICE : batch->n;
 		struct sim_state state;
 
-		sim_feed(lane->sim, batch, from, to);
+		lane_feed_rows(lane, batch, from, to);
 		state = sim_state(lane->sim);
-		series_offer(&lane->series, &state, &lane->swapio.io);
+		series_offer(&lane->series, &state, lane_io(lane));
 		if (!device)
 			continue;
 		replay->work_done += to - from;
@@ -111,15 +147,19 @@ static void lane_feed(struct replay *replay, struct lane *lane, const struct db_
 	}
 }
 
-static enum zr_err open_events(struct replay *replay, uint32_t host, struct db_reader **out)
+static struct db_filter fed_events(const struct replay *replay, uint32_t host)
 {
 	bool demand = replay->options->drive == SIM_DRIVE_DEMAND;
 
-	return db_reader_new(replay->trace,
-			     &(struct db_filter){ .kinds = demand ? SURVEY_DEMAND_KINDS :
-								    SURVEY_MODEL_KINDS,
-						  .host = host },
-			     out);
+	return (struct db_filter){ .kinds = demand ? SURVEY_DEMAND_KINDS : SURVEY_MODEL_KINDS,
+				   .host = host };
+}
+
+static enum zr_err open_events(struct replay *replay, uint32_t host, struct db_reader **out)
+{
+	struct db_filter filter = fed_events(replay, host);
+
+	return db_reader_new(replay->trace, &filter, out);
 }
 
 static enum zr_err feed_device_lane(struct replay *replay, uint32_t host, struct lane *lane,
@@ -194,39 +234,74 @@ static enum zr_err feed_null_lanes(struct replay *replay, uint32_t host, struct 
 
 /* --------------------------------------------------------------------------------------- results */
 
-static void write_note(const struct survey_host *host, const char *early_end, char *note, size_t bytes)
+/* Adds a sentence to the text, which has bytes in all. */
+static void add_note(char *note, size_t bytes, const char *text)
 {
-	int used = 0;
+	size_t used = strlen(note);
+
+	if (text[0])
+		snprintf(note + used, bytes - used, "%s%s", used ? "; " : "", text);
+}
+
+static void write_note(const struct replay *replay, const struct survey_host *host, const char *early_end,
+		       char *note, size_t bytes)
+{
+	char text[1024];
 
 	note[0] = '\0';
-	if (host->gaps)
-		used = snprintf(note, bytes, "%" PRIu64 " gaps in the trace, %" PRIu64 " events lost%s",
-				host->gaps, host->lost, early_end[0] ? "; " : "");
-	if (used >= 0 && (size_t)used < bytes)
-		snprintf(note + used, bytes - (size_t)used, "%s", early_end);
+	if (host->gaps) {
+		snprintf(text, sizeof(text),
+			 "%" PRIu64 " gaps in the trace, %" PRIu64 " events lost", host->gaps, host->lost);
+		add_note(note, bytes, text);
+	}
+	add_note(note, bytes, early_end);
+	if (replay->options->target != PLAY_MODEL)
+		return;
+	add_note(note, bytes, "device model, not measured: ");
+	time_params_to_text(&replay->plan.params, text, sizeof(text));
+	snprintf(note + strlen(note), bytes - strlen(note), "%s", text);
+}
+
+static const char default_model[] = "ssd";
+
+static const char *const target_names[] = {
+	[PLAY_NULL] = "null",
+	[PLAY_DEVICE] = "device",
+	[PLAY_MODEL] = "model",
+};
+
+/* What two runs must have in common to be comparable. */
+static const char *target_detail(const struct play_options *options)
+{
+	if (options->target == PLAY_DEVICE)
+		return options->device;
+	if (options->target == PLAY_MODEL)
+		return options->time_model ? options->time_model : default_model;
+	return "";
 }
 
 /* `early_end`: why the run is partial, "" if it is not. */
 static enum zr_err store_lane(struct replay *replay, const struct survey_host *host, struct lane *lane,
 			      const char *early_end)
 {
-	bool on_device = replay->options->target == PLAY_DEVICE;
+	const struct play_options *options = replay->options;
 	int32_t reps = 0;
-	char knobs[256], note[1280];
+	char knobs[256], note[2560], pace[32];
 	struct db_run run;
 
 	for (size_t i = 0; i < lane->metrics.n; i++)
 		if (lane->metrics.rows[i].rep >= reps)
 			reps = lane->metrics.rows[i].rep + 1;
 	sim_policy_to_text(lane->policy, knobs, sizeof(knobs));
-	write_note(host, early_end, note, sizeof(note));
+	write_note(replay, host, early_end, note, sizeof(note));
+	play_pace_to_text(options->pace, options->speed, pace, sizeof(pace));
 	run = (struct db_run){ .policy = lane->policy->text,
 			       .knobs = knobs,
-			       .target = on_device ? "device" : "null",
-			       .target_detail = on_device ? replay->options->device : "",
-			       .drive = replay->options->drive == SIM_DRIVE_DEMAND ? "demand" :
+			       .target = target_names[options->target],
+			       .target_detail = target_detail(options),
+			       .drive = options->drive == SIM_DRIVE_DEMAND ? "demand" :
 										     "writebacks",
-			       .pace = "asap",
+			       .pace = pace,
 			       .trace_id = db_trace_id(replay->trace),
 			       .trace_path = db_path(replay->trace),
 			       .host = host->host,
@@ -255,26 +330,39 @@ static enum zr_err finish_null_lane(struct replay *replay, const struct survey_h
 					 .policy = (uint32_t)(lane->policy - replay->policies),
 					 .host = host->host,
 					 .counters = *sim_counters(lane->sim),
-					 .io = lane->swapio.io });
+					 .io = *lane_io(lane) });
 	if (!replay->results)
 		return ZR_OK;
 	metrics_add(&lane->metrics,
 		    &(struct replay_figures){ .page_size = host->machine.page_size,
 					      .counters = sim_counters(lane->sim),
-					      .io = &lane->swapio.io });
+					      .io = lane_io(lane),
+					      .timing = lane->timing ? &lane->timing_report : NULL,
+					      .pace = options->pace });
 	return store_lane(replay, host, lane, stop_reason(replay));
+}
+
+static enum zr_err finish_timing(struct lane *lane)
+{
+	return lane->timing ? timing_finish(lane->timing, &lane->timing_report) : ZR_OK;
 }
 
 static enum zr_err replay_null(struct replay *replay, const struct survey_host *host,
 			       struct lane *lanes)
 {
+	bool timed = replay->options->target == PLAY_MODEL;
+	struct db_filter filter = fed_events(replay, host->host);
 	uint32_t n = replay->options->n_policies;
-	enum zr_err err = ZR_OK;
+	enum zr_err err = timed ? timing_survey(replay->trace, &filter, &replay->plan) : ZR_OK;
 
 	for (uint32_t i = 0; i < n && !err; i++)
-		err = lane_init(&lanes[i], &replay->policies[i], &host->machine, NULL);
+		err = timed ? lane_init_timed(&lanes[i], &replay->policies[i], &host->machine,
+					      &replay->plan) :
+			      lane_init(&lanes[i], &replay->policies[i], &host->machine, NULL);
 	if (!err)
 		err = feed_null_lanes(replay, host->host, lanes);
+	for (uint32_t i = 0; i < n && !err; i++)
+		err = finish_timing(&lanes[i]);
 	for (uint32_t i = 0; i < n && !err; i++)
 		err = finish_null_lane(replay, host, &lanes[i]);
 	return err;
@@ -432,7 +520,27 @@ static enum zr_err replay_host(struct replay *replay, const struct survey_host *
 	for (uint32_t i = 0; i < n; i++)
 		lane_fini(&lanes[i]);
 	free(lanes);
+	free(replay->plan.tasks);
+	replay->plan.tasks = NULL;
+	replay->plan.n_tasks = 0;
 	return err;
+}
+
+/* What only some targets know. */
+static enum zr_err read_pace(struct replay *replay)
+{
+	const struct play_options *options = replay->options;
+	const char *model = options->time_model ? options->time_model : default_model;
+
+	if (options->target != PLAY_MODEL && options->pace != PLAY_ASAP)
+		return zr_fail(ZR_UNSUPPORTED,
+			       "this version replays in the recording's time on the target model only; on "
+			       "null and on a device it goes as fast as it can (--pace asap)");
+	if (options->target != PLAY_MODEL && options->time_model)
+		return zr_fail(ZR_USAGE, "a device model ('%s') is for the target model only", model);
+	replay->plan.pace = options->pace;
+	replay->plan.speed = options->speed;
+	return options->target == PLAY_MODEL ? time_params_parse(model, &replay->plan.params) : ZR_OK;
 }
 
 enum zr_err play_replay(struct db *trace, struct db *results, const struct play_options *options)
@@ -440,6 +548,8 @@ enum zr_err play_replay(struct db *trace, struct db *results, const struct play_
 	struct replay replay = { .trace = trace, .results = results, .options = options };
 	enum zr_err err = parse_policies(&replay);
 
+	if (!err)
+		err = read_pace(&replay);
 	if (!err)
 		err = survey_trace(trace, &replay.arena, &replay.hosts, &replay.n_hosts);
 	if (!err)

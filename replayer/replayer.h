@@ -17,6 +17,11 @@
 
 #include "db/db.h"
 
+/* A row of a table of words, for --help. */
+struct play_word {
+	const char *name, *help;
+};
+
 /* ------------------------------------------------------------------------------------------ policy */
 
 /* Knobs; see DESIGN "Replaying". A value of SIM_RECORDED means: as the trace's environment has it. */
@@ -243,7 +248,18 @@ struct play_io {
 
 /* ------------------------------------------------------------------------------------------ replay */
 
-enum play_target { PLAY_NULL, PLAY_DEVICE };
+enum play_target { PLAY_NULL, PLAY_DEVICE, PLAY_MODEL };
+
+/* How time passes; see timing.h. Only PLAY_MODEL knows another one than PLAY_ASAP. */
+enum play_pace { PLAY_ASAP, PLAY_RECORDED, PLAY_SCALED, PLAY_CLOSED };
+
+/* "asap", "recorded", "closed", "scaled:2.5"; ZR_USAGE lists them. */
+enum zr_err play_pace_parse(const char *text, enum play_pace *pace, double *speed);
+void play_pace_to_text(enum play_pace pace, double speed, char *text, size_t bytes);
+
+/* Device models: presets, NULL behind the last; their knobs, ended by a NULL name. */
+const struct play_word *play_time_preset(uint32_t i);
+const struct play_word *play_time_knobs(void);
 
 struct play_figures {
 	uint32_t policy, host; /* place in play_options.policies; id */
@@ -257,6 +273,9 @@ struct play_options {
 	enum play_target target;
 	const char *device;	   /* PLAY_DEVICE: a file or block device */
 	const char *yes_destroy;   /* a block device must be named a second time here */
+	const char *time_model;	   /* PLAY_MODEL: a preset and knobs, as in "ssd+channels=4"; NULL = "ssd" */
+	enum play_pace pace;
+	double speed;		   /* PLAY_SCALED: so many times as fast as recorded */
 	uint64_t device_bytes;	   /* a regular file is made this large; 0 = what the trace needs */
 	bool no_cpu;		   /* skip the real compression work */
 	uint32_t reps;		   /* 0 = 1 */
@@ -283,7 +302,9 @@ struct play_options {
  * whatever `reps` says. What ends early, by the user or by an error of the device, is stored as partial,
  * with the reason in the run's note.
  *
- * Figures: counts of the pool model are DB_MODELLED, the I/O plan is DB_PLANNED, times on a device are
+ * On PLAY_MODEL the I/O goes to a modelled device in virtual time, with iocost and I/O pressure; deterministic too.
+ *
+ * Figures: counts of the pool model are DB_MODELLED, and so are times on PLAY_MODEL; the I/O plan is DB_PLANNED, times on a device are
  * DB_MEASURED. On a block device write_requests, write_merges and pages_per_write_request come from the
  * kernel's block statistics (DB_MEASURED) and the plan's are beside them as ..._planned.
  */
@@ -291,13 +312,9 @@ enum zr_err play_replay(struct db *trace, struct db *results, const struct play_
 
 /* -------------------------------------------------------------------------------------------- generate */
 
-struct play_workload {
-	const char *name, *help;
-};
-
 /* The workloads that can be generated, NULL behind the last; their parameters, ended by a NULL name. */
-const struct play_workload *play_workload(uint32_t i);
-const struct play_workload *play_workload_params(void);
+const struct play_word *play_workload(uint32_t i);
+const struct play_word *play_gen_params(void);
 
 struct play_gen_options {
 	const char *workload;

@@ -116,11 +116,60 @@ static void add_plan(struct metrics *metrics, const struct replay_figures *f)
 		  io->write_pages, io->write_requests, DB_PLANNED);
 }
 
+static const double ns_per_us = 1000;
+
+/* Pages that left memory, over the time that it took. */
+static void add_store_speed(struct metrics *metrics, const struct replay_figures *f, uint64_t makespan_ns,
+			    enum db_figure figure)
+{
+	uint64_t out_pages = f->counters->zswpout + f->counters->pswpout - f->counters->zswpwb;
+
+	if (makespan_ns)
+		add(metrics, f->rep, "store_kb_per_s",
+		    (double)out_pages * f->page_size / 1024 / ((double)makespan_ns / 1e9), figure);
+}
+
+static void add_read_times(struct metrics *metrics, const struct replay_figures *f,
+			   const struct zr_hist *read_ns, enum db_figure figure)
+{
+	if (!read_ns->count)
+		return;
+	add(metrics, f->rep, "disk_refault_p50_us", (double)zr_hist_quantile(read_ns, 0.50) / ns_per_us,
+	    figure);
+	add(metrics, f->rep, "disk_refault_p99_us", (double)zr_hist_quantile(read_ns, 0.99) / ns_per_us,
+	    figure);
+}
+
+static void add_timing(struct metrics *metrics, const struct replay_figures *f)
+{
+	const struct timing_report *report = f->timing;
+	const struct {
+		const char *name;
+		uint64_t ns;
+	} times[] = {
+		{ "makespan_us", report->makespan_ns },
+		{ "stall_us", report->stall_ns },
+		{ "iocost_debt_us", report->iocost_debt_ns },
+		{ "iocost_wait_us", report->iocost_wait_ns },
+		{ "iocost_usage_us", report->iocost_usage_ns },
+		{ "iocost_delay_us", report->iocost_delay_ns },
+		{ "io_full_us", report->io_full_ns },
+		{ "io_some_us", report->io_some_ns },
+	};
+
+	for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++)
+		add(metrics, f->rep, times[i].name, (double)times[i].ns / ns_per_us, DB_MODELLED);
+	if (f->pace == PLAY_RECORDED || f->pace == PLAY_SCALED)
+		add(metrics, f->rep, "drift_us", (double)report->drift_ns / ns_per_us, DB_MODELLED);
+	if (report->late)
+		add(metrics, f->rep, "late_ios", (double)report->late, DB_MODELLED);
+	add_store_speed(metrics, f, report->makespan_ns, DB_MODELLED);
+	add_read_times(metrics, f, &report->read_ns, DB_MODELLED);
+}
+
 static void add_device(struct metrics *metrics, const struct replay_figures *f)
 {
 	const struct device_report *report = f->report;
-	uint64_t out_pages = f->counters->zswpout + f->counters->pswpout - f->counters->zswpwb;
-	const double ns_per_us = 1000;
 
 	if (report->counted) {
 		add(metrics, f->rep, "write_requests", (double)report->write_requests, DB_MEASURED);
@@ -129,16 +178,8 @@ static void add_device(struct metrics *metrics, const struct replay_figures *f)
 			  report->write_requests, DB_MEASURED);
 	}
 	add(metrics, f->rep, "makespan_us", (double)f->makespan_ns / ns_per_us, DB_MEASURED);
-	if (f->makespan_ns)
-		add(metrics, f->rep, "store_kb_per_s",
-		    (double)out_pages * f->page_size / 1024 / ((double)f->makespan_ns / 1e9),
-		    DB_MEASURED);
-	if (!report->reads)
-		return;
-	add(metrics, f->rep, "disk_refault_p50_us",
-	    (double)zr_hist_quantile(&report->read_ns, 0.50) / ns_per_us, DB_MEASURED);
-	add(metrics, f->rep, "disk_refault_p99_us",
-	    (double)zr_hist_quantile(&report->read_ns, 0.99) / ns_per_us, DB_MEASURED);
+	add_store_speed(metrics, f, f->makespan_ns, DB_MEASURED);
+	add_read_times(metrics, f, &report->read_ns, DB_MEASURED);
 }
 
 void metrics_add(struct metrics *metrics, const struct replay_figures *figures)
@@ -147,6 +188,8 @@ void metrics_add(struct metrics *metrics, const struct replay_figures *figures)
 	add_plan(metrics, figures);
 	if (figures->report)
 		add_device(metrics, figures);
+	if (figures->timing)
+		add_timing(metrics, figures);
 }
 
 void metrics_fini(struct metrics *metrics)

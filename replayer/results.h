@@ -11,6 +11,7 @@
 
 #include "replayer/device.h"
 #include "replayer/replayer.h"
+#include "replayer/timing.h"
 
 enum { SERIES_MAX = 400 };
 
@@ -40,6 +41,8 @@ struct replay_figures {
 	const struct sim_counters *counters;
 	const struct play_io *io;
 	const struct device_report *report;
+	const struct timing_report *timing; /* NULL but on the target model */
+	enum play_pace pace;
 	uint64_t makespan_ns;
 };
 

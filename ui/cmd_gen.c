@@ -31,13 +31,13 @@ static const struct ui_option options[] = {
 
 static void list_workloads(void)
 {
-	const struct play_workload *workload;
+	const struct play_word *workload;
 
 	puts("Workloads:");
 	for (uint32_t i = 0; (workload = play_workload(i)); i++)
 		printf("  %-21s %s\n", workload->name, workload->help);
 	puts("\nParameters, as KEY=VALUE behind the workload:");
-	for (const struct play_workload *param = play_workload_params(); param->name; param++)
+	for (const struct play_word *param = play_gen_params(); param->name; param++)
 		printf("  %-21s %s\n", param->name, param->help);
 }
 

@@ -14,7 +14,7 @@
 struct values {
 	struct ui_list policies;
 	struct ui_target target;
-	const char *runs, *yes_destroy;
+	const char *runs, *yes_destroy, *device_model, *pace;
 	uint32_t reps, jobs;
 	int drive;
 	bool no_cpu, list_policies, json;
@@ -25,8 +25,12 @@ struct values {
 static const struct ui_option options[] = {
 	{ "policy", 'p', UI_LIST, MEMBER(policies), "POLICY",
 	  "a preset and knobs, as in batched+pool=10%; may be repeated" },
-	{ "on", 0, UI_TARGET, MEMBER(target), "null|device PATH",
-	  "where the I/O goes: planned only (null), or really done" },
+	{ "on", 0, UI_TARGET, MEMBER(target), "null|model|device PATH",
+	  "where the I/O goes: planned only (null), a modelled device in virtual time, or really done" },
+	{ "pace", 0, UI_TEXT, MEMBER(pace), "PACE",
+	  "asap, recorded, scaled:X or closed; model only (closed on model, else asap)" },
+	{ "device-model", 0, UI_TEXT, MEMBER(device_model), "MODEL",
+	  "a device and knobs, as in ssd+channels=4+iocost=0; model only (ssd)" },
 	{ "runs", 'r', UI_TEXT, MEMBER(runs), "FILE",
 	  "store the results there and leave the trace alone" },
 	{ "reps", 'n', UI_COUNT, MEMBER(reps), "N", "repetitions on a device, for mean and spread (1)" },
@@ -43,6 +47,18 @@ static const struct ui_option options[] = {
 
 static const char *const default_policies[] = { "unbatched", "batched", "plugged" };
 
+static void list_device_models(void)
+{
+	const struct play_word *word;
+
+	puts("\nDevice models (--device-model), which are models and no measurements:");
+	for (uint32_t i = 0; (word = play_time_preset(i)); i++)
+		printf("  %-14s %s\n", word->name, word->help);
+	puts("\nKnobs of a device model, appended with +:");
+	for (word = play_time_knobs(); word->name; word++)
+		printf("  %-20s %s\n", word->name, word->help);
+}
+
 static void list_policies(void)
 {
 	puts("Presets:");
@@ -51,6 +67,7 @@ static void list_policies(void)
 	puts("\nKnobs, appended with +:");
 	for (const struct sim_knob_help *k = sim_knobs(); k->name; k++)
 		printf("  %-16s %-22s %s\n", k->name, k->values, k->help);
+	list_device_models();
 }
 
 /* The policies that were asked for, or the default ones, all of them understood. */
@@ -128,6 +145,19 @@ static void say(void *arg, const char *text)
 	fputc('\n', stderr);
 }
 
+static enum play_target target_of(const struct values *values)
+{
+	if (values->target.device)
+		return PLAY_DEVICE;
+	return values->target.kind && strcmp(values->target.kind, "model") == 0 ? PLAY_MODEL : PLAY_NULL;
+}
+
+static enum zr_err read_pace(const struct values *values, struct play_options *how)
+{
+	how->pace = how->target == PLAY_MODEL ? PLAY_CLOSED : PLAY_ASAP;
+	return values->pace ? play_pace_parse(values->pace, &how->pace, &how->speed) : ZR_OK;
+}
+
 static enum zr_err replay(struct db *trace, struct db *results, const struct ui_call *call,
 			  const struct ui_list *policies)
 {
@@ -137,7 +167,8 @@ static enum zr_err replay(struct db *trace, struct db *results, const struct ui_
 	struct play_options how = {
 		.policies = policies->items,
 		.n_policies = policies->n,
-		.target = values->target.device ? PLAY_DEVICE : PLAY_NULL,
+		.target = target_of(values),
+		.time_model = values->device_model,
 		.device = values->target.device,
 		.yes_destroy = values->yes_destroy,
 		.no_cpu = values->no_cpu,
@@ -149,8 +180,10 @@ static enum zr_err replay(struct db *trace, struct db *results, const struct ui_
 		.say = say,
 	};
 	const volatile int *stop = ui_stop_catch();
-	enum zr_err err = ui_results_load(&before, results, 0, call->arena);
+	enum zr_err err = read_pace(values, &how);
 
+	if (!err)
+		err = ui_results_load(&before, results, 0, call->arena);
 	if (err)
 		return err;
 	ui_progress_begin(&progress, "replaying");

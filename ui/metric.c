@@ -26,6 +26,7 @@ static const struct {
 	{ "iocost_debt_us", UI_LESS_IS_BETTER },
 	{ "iocost_wait_us", UI_LESS_IS_BETTER },
 	{ "iocost_usage_us", UI_LESS_IS_BETTER },
+	{ "iocost_delay_us", UI_LESS_IS_BETTER },
 	{ "io_full_us", UI_LESS_IS_BETTER },
 	{ "io_some_us", UI_LESS_IS_BETTER },
 	{ "shrink_worker_wakeups", UI_LESS_IS_BETTER },

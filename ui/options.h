@@ -25,7 +25,7 @@ enum ui_option_kind {
 	UI_COUNT,  /* uint32_t, from 1 */
 	UI_BYTES,  /* uint64_t */
 	UI_SPAN,   /* uint64_t, nanoseconds */
-	UI_TARGET, /* struct ui_target: "null", or "device" and a path in the next argument */
+	UI_TARGET, /* struct ui_target: "null", "model", or "device" and a path in the next argument */
 };
 
 struct ui_option {
