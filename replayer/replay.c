@@ -248,7 +248,7 @@ static void write_note(const struct replay *replay, const struct survey_host *ho
 {
 	char text[1024];
 
-	note[0] = '\0';
+	snprintf(note, bytes, "%s", replay->options->note ? replay->options->note : "");
 	if (host->gaps) {
 		snprintf(text, sizeof(text),
 			 "%" PRIu64 " gaps in the trace, %" PRIu64 " events lost", host->gaps, host->lost);

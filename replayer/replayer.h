@@ -278,6 +278,7 @@ struct play_options {
 	double speed;		   /* PLAY_SCALED: so many times as fast as recorded */
 	uint64_t device_bytes;	   /* a regular file is made this large; 0 = what the trace needs */
 	bool no_cpu;		   /* skip the real compression work */
+	const char *note;	   /* begins the note of each run; NULL = none */
 	uint32_t reps;		   /* 0 = 1 */
 	enum sim_drive drive;
 	uint32_t jobs;		   /* threads that share the policies on PLAY_NULL; 0 = 1 */

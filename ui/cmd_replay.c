@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* zreel replay: a trace under one or more policies; the results go into a file for `zreel compare`. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -9,12 +10,13 @@
 #include "ui/format.h"
 #include "ui/results.h"
 #include "ui/stop.h"
+#include "ui/study.h"
 #include "ui/text.h"
 
 struct values {
 	struct ui_list policies;
 	struct ui_target target;
-	const char *runs, *yes_destroy, *device_model, *pace;
+	const char *runs, *yes_destroy, *device_model, *pace, *study;
 	uint32_t reps, jobs;
 	int drive;
 	bool no_cpu, list_policies, json;
@@ -31,6 +33,8 @@ static const struct ui_option options[] = {
 	  "asap, recorded, scaled:X or closed; model only (closed on model, else asap)" },
 	{ "device-model", 0, UI_TEXT, MEMBER(device_model), "MODEL",
 	  "a device and knobs, as in ssd+channels=4+iocost=0; model only (ssd)" },
+	{ "study", 0, UI_TEXT, MEMBER(study), "NAME",
+	  "redo a study: batch, plug, memcg-batch or shrink-enabled; its policies, on model" },
 	{ "runs", 'r', UI_TEXT, MEMBER(runs), "FILE",
 	  "store the results there and leave the trace alone" },
 	{ "reps", 'n', UI_COUNT, MEMBER(reps), "N", "repetitions on a device, for mean and spread (1)" },
@@ -70,11 +74,17 @@ static void list_policies(void)
 	list_device_models();
 }
 
-/* The policies that were asked for, or the default ones, all of them understood. */
-static enum zr_err choose_policies(const struct values *values, struct ui_list *out)
+/* The policies that were asked for, a study's, or the default ones, all of them understood. */
+static enum zr_err choose_policies(const struct values *values, const struct study *study,
+				   struct ui_list *out)
 {
 	*out = values->policies;
-	if (out->n == 0) {
+	if (study && out->n)
+		return zr_fail(ZR_USAGE, "--study %s has its own policies; leave out -p", study->name);
+	if (study) {
+		out->items = (const char **)study->policies;
+		out->n = ui_study_policies(study);
+	} else if (out->n == 0) {
 		out->items = (const char **)default_policies;
 		out->n = sizeof(default_policies) / sizeof(default_policies[0]);
 	}
@@ -145,11 +155,14 @@ static void say(void *arg, const char *text)
 	fputc('\n', stderr);
 }
 
+/* A study is about time; else counts are what is asked for. */
 static enum play_target target_of(const struct values *values)
 {
+	const char *kind = values->target.kind ? values->target.kind : values->study ? "model" : "null";
+
 	if (values->target.device)
 		return PLAY_DEVICE;
-	return values->target.kind && strcmp(values->target.kind, "model") == 0 ? PLAY_MODEL : PLAY_NULL;
+	return strcmp(kind, "model") == 0 ? PLAY_MODEL : PLAY_NULL;
 }
 
 static enum zr_err read_pace(const struct values *values, struct play_options *how)
@@ -158,8 +171,68 @@ static enum zr_err read_pace(const struct values *values, struct play_options *h
 	return values->pace ? play_pace_parse(values->pace, &how->pace, &how->speed) : ZR_OK;
 }
 
+/* What the workload was, if the trace was generated: in the arena, or NULL. */
+static enum zr_err read_workload(struct db *trace, struct zr_arena *arena, const char **out)
+{
+	return db_env_get(trace, 0, "gen.workload", arena, out);
+}
+
+static enum zr_err replay_case(struct db *trace, struct db *results, const struct play_options *asked,
+			       const struct study *study, const struct study_case *it)
+{
+	struct play_options how = *asked;
+	char note[96], model[256];
+
+	ui_study_note(study, it, note, sizeof(note));
+	how.note = note;
+	if (it->model[0]) {
+		snprintf(model, sizeof(model), "%s%s", asked->time_model ? asked->time_model : "ssd",
+			 it->model);
+		how.time_model = model;
+	}
+	return play_replay(trace, results, &how);
+}
+
+/* A case that differs in what else goes on at the device can be redone on a modelled one only. */
+static enum zr_err replay_study(struct db *trace, struct db *results, const struct play_options *asked,
+				const struct study *study, const char *workload)
+{
+	enum zr_err err = ZR_OK;
+
+	for (const struct study_case *it = study->cases; it->name && !err; it++)
+		if (ui_study_wants(study, it, workload) &&
+		    (!it->model[0] || asked->target == PLAY_MODEL))
+			err = replay_case(trace, results, asked, study, it);
+	return err;
+}
+
+static enum zr_err replay_all(struct db *trace, struct db *results, const struct play_options *asked,
+			      const struct study *study, struct zr_arena *arena)
+{
+	const char *workload;
+	enum zr_err err;
+
+	if (!study)
+		return play_replay(trace, results, asked);
+	err = read_workload(trace, arena, &workload);
+	return err ? err : replay_study(trace, results, asked, study, workload);
+}
+
+static enum zr_err show(const struct values *values, struct ui_results *made, const char *path,
+			struct zr_arena *arena)
+{
+	ui_results_group(made, true, NULL);
+	if (values->json)
+		ui_results_print_json(made, stdout);
+	else
+		print_runs(made, path);
+	return values->study && !values->json ?
+		       ui_studies_print(made, arena, ui_columns(STDOUT_FILENO, 120)) :
+		       ZR_OK;
+}
+
 static enum zr_err replay(struct db *trace, struct db *results, const struct ui_call *call,
-			  const struct ui_list *policies)
+			  const struct ui_list *policies, const struct study *study)
 {
 	const struct values *values = call->values;
 	struct ui_results before = { 0 }, made = { 0 };
@@ -187,17 +260,14 @@ static enum zr_err replay(struct db *trace, struct db *results, const struct ui_
 	if (err)
 		return err;
 	ui_progress_begin(&progress, "replaying");
-	err = play_replay(trace, results, &how);
+	err = replay_all(trace, results, &how, study, call->arena);
 	ui_progress_end(&progress);
 	if (!err)
 		err = ui_results_load(&made, results, last_run(&before), call->arena);
+	if (!err)
+		err = show(values, &made, db_path(results), call->arena);
 	if (err)
 		return err;
-	ui_results_group(&made, true, NULL);
-	if (values->json)
-		ui_results_print_json(&made, stdout);
-	else
-		print_runs(&made, db_path(results));
 	if (*stop)
 		return zr_fail(ZR_INTERRUPTED,
 			       "interrupted; what was done is stored and marked as partial");
@@ -205,7 +275,8 @@ static enum zr_err replay(struct db *trace, struct db *results, const struct ui_
 }
 
 /* Without --runs the trace takes the results, and both handles are one. */
-static enum zr_err open_and_replay(const struct ui_call *call, const struct ui_list *policies)
+static enum zr_err open_and_replay(const struct ui_call *call, const struct ui_list *policies,
+				   const struct study *study)
 {
 	const struct values *values = call->values;
 	struct db *trace, *results = NULL;
@@ -217,7 +288,7 @@ static enum zr_err open_and_replay(const struct ui_call *call, const struct ui_l
 	if (values->runs)
 		err = db_open(values->runs, DB_RESULTS, &results);
 	if (!err)
-		err = replay(trace, results ? results : trace, call, policies);
+		err = replay(trace, results ? results : trace, call, policies, study);
 	closed = db_close(results);
 	if (!err)
 		err = closed;
@@ -228,8 +299,9 @@ static enum zr_err open_and_replay(const struct ui_call *call, const struct ui_l
 static enum zr_err run(const struct ui_call *call)
 {
 	const struct values *values = call->values;
+	const struct study *study = NULL;
 	struct ui_list policies;
-	enum zr_err err;
+	enum zr_err err = ZR_OK;
 
 	if (values->list_policies) {
 		list_policies();
@@ -237,12 +309,15 @@ static enum zr_err run(const struct ui_call *call)
 	}
 	if (call->n_operands == 0)
 		return zr_fail(ZR_USAGE, "FILE is missing; usage: zreel replay [OPTION]... FILE");
-	err = choose_policies(values, &policies);
+	if (values->study)
+		err = ui_study_find(values->study, &study);
+	if (!err)
+		err = choose_policies(values, study, &policies);
 	if (err)
 		return err;
 	if (access(call->operands[0], F_OK) != 0)
 		return zr_fail(ZR_NOT_FOUND, "opening %s: no such file", call->operands[0]);
-	return open_and_replay(call, &policies);
+	return open_and_replay(call, &policies, study);
 }
 
 const struct ui_command ui_cmd_replay = {

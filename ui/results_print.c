@@ -13,6 +13,7 @@
 #include "ui/json.h"
 #include "ui/metric.h"
 #include "ui/results.h"
+#include "ui/study.h"
 #include "ui/table.h"
 #include "ui/text.h"
 
@@ -72,6 +73,7 @@ void ui_results_print_json(const struct ui_results *results, FILE *out)
 		if (results->runs[i].shown)
 			json_run(&json, results, &results->runs[i]);
 	ui_json_end_array(&json);
+	ui_studies_json(results, &json);
 	ui_json_end_object(&json);
 }
 
@@ -416,5 +418,5 @@ enum zr_err ui_results_print_text(const struct ui_results *results, struct zr_ar
 		if (!err)
 			print_footer(&sheet);
 	}
-	return err;
+	return err ? err : ui_studies_print(results, arena, width);
 }
