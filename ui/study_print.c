@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A study's own table, with the published figures at the left and this trace's at the right; see study.h.
+ * A study's own table, with the published figures at the left and this trace's at the right; see
+ * study.h.
  *
  *                            published                       here
  *                            unbatched  batched              unbatched  batched
@@ -69,7 +70,7 @@ static enum zr_err for_each(const struct ui_results *results, on_found *fn, void
 	return err;
 }
 
-/* ------------------------------------------------------------------------------------ published figures */
+/* ------------------------------------------------------------------------- published figures */
 
 static bool is_published(const struct study_row *row, uint32_t policy)
 {
@@ -77,7 +78,8 @@ static bool is_published(const struct study_row *row, uint32_t policy)
 }
 
 /* As if it were a run of ours, in the metric's own unit, so that one judge serves both. */
-static struct ui_figure published_figure(const struct found *found, const struct study_row *row, uint32_t policy)
+static struct ui_figure published_figure(const struct found *found, const struct study_row *row,
+					 uint32_t policy)
 {
 	return (struct ui_figure){ .name = row->metric,
 				   .sample = { .mean = row->published[policy].mean * row->per,
@@ -85,7 +87,8 @@ static struct ui_figure published_figure(const struct found *found, const struct
 					       .n = found->study->reps ? found->study->reps : 1 } };
 }
 
-static const char *published_verdict(const struct found *found, const struct study_row *row, uint32_t policy)
+static const char *published_verdict(const struct found *found, const struct study_row *row,
+				     uint32_t policy)
 {
 	struct ui_figure base = published_figure(found, row, 0);
 	struct ui_figure figure = published_figure(found, row, policy);
@@ -100,7 +103,7 @@ static const char *here_verdict(const struct ui_figure *base, const struct ui_fi
 	return base && figure ? ui_verdict_text(ui_figure_verdict(base, figure)) : NULL;
 }
 
-/* --------------------------------------------------------------------------------------------- table */
+/* ------------------------------------------------------------------------------------- table */
 
 struct sheet {
 	struct zr_arena *arena;
@@ -126,22 +129,23 @@ static const char *value_text(const struct sheet *sheet, const struct ui_sample 
 }
 
 /* Value, and from the second policy on change and verdict. */
-static const char **add_cells(const struct sheet *sheet, const char **cells, const struct ui_figure *base,
-			      const struct ui_figure *figure, double per, bool first, const char *verdict)
+static const char **add_cells(const struct sheet *sheet, const char **cells,
+			      const struct ui_figure *base, const struct ui_figure *figure,
+			      double per, bool first, const char *verdict)
 {
 	*cells++ = figure ? value_text(sheet, &figure->sample, per) : "-";
 	if (first)
 		return cells;
-	*cells++ = base && figure ? zr_arena_text(sheet->arena, ui_change(base->sample.mean,
-									 figure->sample.mean)
-									.text) :
-				    "-";
+	*cells++ = base && figure
+			   ? zr_arena_text(sheet->arena,
+					   ui_change(base->sample.mean, figure->sample.mean).text)
+			   : "-";
 	*cells++ = verdict ? verdict : "";
 	return cells;
 }
 
-static void fill_row(const struct sheet *sheet, const struct found *found, const struct study_row *row,
-		     const char **cells)
+static void fill_row(const struct sheet *sheet, const struct found *found,
+		     const struct study_row *row, const char **cells)
 {
 	const struct ui_figure *base = ui_run_figure(found->runs[0], row->metric);
 
@@ -158,7 +162,8 @@ static void fill_row(const struct sheet *sheet, const struct found *found, const
 	for (uint32_t p = 0; p < found->n; p++) {
 		const struct ui_figure *figure = ui_run_figure(found->runs[p], row->metric);
 
-		cells = add_cells(sheet, cells, base, figure, row->per, p == 0, here_verdict(base, figure));
+		cells = add_cells(sheet, cells, base, figure, row->per, p == 0,
+				  here_verdict(base, figure));
 	}
 }
 
@@ -180,7 +185,8 @@ static void fill_heads(const struct sheet *sheet, const struct found *found, str
 			uint32_t group = 1 + half * found->n + p;
 
 			table->heads[group] =
-				head(sheet, half ? "here" : "published", found->study->policies[p]);
+				half ? head(sheet, "here", found->study->policies[p])
+				     : head(sheet, "published", found->study->labels[p]);
 			for (uint32_t c = 0; c < (p ? 3 : 1); c++)
 				table->group[column++] = group;
 		}
@@ -192,12 +198,15 @@ static void print_legend(const struct found *found)
 	const struct db_run *run = &found->runs[0]->run;
 
 	puts("\n=: a ratio, comparable as it stands\n"
-	     "%: counts and seconds of another machine and another length of run: compare the change only");
+	     "%: counts and seconds of another machine and another length of run: compare the "
+	     "change only");
 	if (found->study->reps)
-		printf("Published verdicts: Welch's t test at the %.0f%% level, with n taken as %u.\n",
+		printf("Published verdicts: Welch's t test at the %.0f%% level, with n taken as "
+		       "%u.\n",
 		       100 * UI_LEVEL, found->study->reps);
 	else
-		puts("The published figures are of single runs, so nothing can be said of their noise.");
+		puts("The published figures are of single runs, so nothing can be said of their "
+		     "noise.");
 	printf("Here: trace ");
 	ui_put_clean(stdout, run->trace_path && run->trace_path[0] ? run->trace_path : "?");
 	printf(", target %s %s, pace %s", run->target, run->target_detail ? run->target_detail : "",
@@ -226,7 +235,8 @@ static enum zr_err print_found(void *arg, const struct found *found)
 	printf("\nStudy %s: %s; %s\n\n", found->study->name, found->study->text, found->it->text);
 	fill_heads(sheet, found, &table);
 	for (uint32_t row = 0; row < n_rows; row++)
-		fill_row(sheet, found, &found->it->rows[row], table.cells + (size_t)row * n_columns);
+		fill_row(sheet, found, &found->it->rows[row],
+			 table.cells + (size_t)row * n_columns);
 	err = ui_table_print(&table, sheet->arena, sheet->width, stdout);
 	if (!err)
 		print_legend(found);
@@ -240,24 +250,28 @@ enum zr_err ui_studies_print(const struct ui_results *results, struct zr_arena *
 	return for_each(results, print_found, &sheet);
 }
 
-/* ---------------------------------------------------------------------------------------------- JSON */
+/* -------------------------------------------------------------------------------------- JSON */
 
-static void json_change(struct ui_json *json, const struct ui_figure *base, const struct ui_figure *figure,
-			const char *verdict)
+static void json_change(struct ui_json *json, const struct ui_figure *base,
+			const struct ui_figure *figure, const char *verdict)
 {
-	ui_json_number(json, "change", base && figure ? figure->sample.mean / base->sample.mean - 1 : NAN);
+	ui_json_number(json, "change",
+		       base && figure ? figure->sample.mean / base->sample.mean - 1 : NAN);
 	ui_json_text(json, "verdict", verdict);
 }
 
-static void json_figure(struct ui_json *json, const char *policy, const struct ui_figure *figure, double per)
+static void json_figure(struct ui_json *json, const char *policy, const struct ui_figure *figure,
+			double per)
 {
 	ui_json_object(json, NULL);
 	ui_json_text(json, "policy", policy);
 	ui_json_number(json, "mean", figure ? figure->sample.mean / per : NAN);
-	ui_json_number(json, "stddev", figure && figure->sample.n > 1 ? figure->sample.stddev / per : NAN);
+	ui_json_number(json, "stddev",
+		       figure && figure->sample.n > 1 ? figure->sample.stddev / per : NAN);
 }
 
-static void json_published(struct ui_json *json, const struct found *found, const struct study_row *row)
+static void json_published(struct ui_json *json, const struct found *found,
+			   const struct study_row *row)
 {
 	struct ui_figure base = published_figure(found, row, 0);
 
