@@ -391,7 +391,7 @@ static const struct play_word param_help[] = {
 
 enum { N_PARAMS = sizeof(param_rows) / sizeof(param_rows[0]) };
 
-const struct play_word *play_workload(uint32_t i)
+const struct play_word *play_gen_workload(uint32_t i)
 {
 	return i < N_WORKLOADS ? &workloads[i].about : NULL;
 }

@@ -249,7 +249,7 @@ static void traces_are_sound(void **state)
 	const struct play_word *workload;
 
 	(void)state;
-	for (uint32_t i = 0; (workload = play_workload(i)); i++) {
+	for (uint32_t i = 0; (workload = play_gen_workload(i)); i++) {
 		struct db_verify_options options = { 0 };
 		struct db_verify_result result;
 		struct generated g = { 0 };

@@ -314,7 +314,7 @@ enum zr_err play_replay(struct db *trace, struct db *results, const struct play_
 /* -------------------------------------------------------------------------------------------- generate */
 
 /* The workloads that can be generated, NULL behind the last; their parameters, ended by a NULL name. */
-const struct play_word *play_workload(uint32_t i);
+const struct play_word *play_gen_workload(uint32_t i);
 const struct play_word *play_gen_params(void);
 
 struct play_gen_options {

@@ -34,7 +34,7 @@ static void list_workloads(void)
 	const struct play_word *workload;
 
 	puts("Workloads:");
-	for (uint32_t i = 0; (workload = play_workload(i)); i++)
+	for (uint32_t i = 0; (workload = play_gen_workload(i)); i++)
 		printf("  %-21s %s\n", workload->name, workload->help);
 	puts("\nParameters, as KEY=VALUE behind the workload:");
 	for (const struct play_word *param = play_gen_params(); param->name; param++)

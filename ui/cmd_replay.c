@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* zreel replay: a trace under one or more policies; the results go into a file for `zreel compare`.
- */
+/* zreel replay: a trace under one or more policies; the results go into a file for `zreel compare`. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,8 +28,7 @@ static const struct ui_option options[] = {
 	{ "policy", 'p', UI_LIST, MEMBER(policies), "POLICY",
 	  "a preset and knobs, as in batched+pool=10%; may be repeated" },
 	{ "on", 0, UI_TARGET, MEMBER(target), "null|model|device PATH",
-	  "where the I/O goes: planned only (null), a modelled device in virtual time, or really "
-	  "done" },
+	  "where the I/O goes: planned only (null), a modelled device in virtual time, or really done" },
 	{ "pace", 0, UI_TEXT, MEMBER(pace), "PACE",
 	  "asap, recorded, scaled:X or closed; model only (closed on model, else asap)" },
 	{ "device-model", 0, UI_TEXT, MEMBER(device_model), "MODEL",
@@ -39,16 +37,14 @@ static const struct ui_option options[] = {
 	  "redo a study: batch, plug, memcg-batch or shrink-enabled; its policies, on model" },
 	{ "runs", 'r', UI_TEXT, MEMBER(runs), "FILE",
 	  "store the results there and leave the trace alone" },
-	{ "reps", 'n', UI_COUNT, MEMBER(reps), "N",
-	  "repetitions on a device, for mean and spread (1)" },
+	{ "reps", 'n', UI_COUNT, MEMBER(reps), "N", "repetitions on a device, for mean and spread (1)" },
 	{ "drive", 0, UI_CHOICE, MEMBER(drive), "demand|writebacks",
 	  "recompute who is written back and when, or keep it as recorded (demand)" },
 	{ "jobs", 'j', UI_COUNT, MEMBER(jobs), "N", "threads that share the policies on null (1)" },
 	{ "yes-destroy", 0, UI_TEXT, MEMBER(yes_destroy), "DEV",
 	  "name the block device again: what it holds is lost" },
 	{ "no-cpu", 0, UI_FLAG, MEMBER(no_cpu), NULL, "do the I/O without the decompression work" },
-	{ "policies", 0, UI_FLAG, MEMBER(list_policies), NULL,
-	  "list the presets and knobs, and end" },
+	{ "policies", 0, UI_FLAG, MEMBER(list_policies), NULL, "list the presets and knobs, and end" },
 	{ "json", 0, UI_FLAG, MEMBER(json), NULL, "print the results as JSON, as compare does" },
 	{ 0 },
 };
@@ -84,8 +80,7 @@ static enum zr_err choose_policies(const struct values *values, const struct stu
 {
 	*out = values->policies;
 	if (study && out->n)
-		return zr_fail(ZR_USAGE, "--study %s has its own policies; leave out -p",
-			       study->name);
+		return zr_fail(ZR_USAGE, "--study %s has its own policies; leave out -p", study->name);
 	if (study) {
 		out->items = (const char **)study->policies;
 		out->n = ui_study_policies(study);
@@ -133,9 +128,8 @@ static void print_line(const struct ui_run *run)
 /* A path in a hint is typed back into a shell. */
 static void put_quoted(const char *path)
 {
-	bool plain =
-		path[strspn(path, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-				  "-_./+,:@%=")] == '\0';
+	bool plain = path[strspn(path, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+				       "-_./+,:@%=")] == '\0';
 
 	if (!plain)
 		putchar('\'');
@@ -164,9 +158,7 @@ static void say(void *arg, const char *text)
 /* A study is about time; else counts are what is asked for. */
 static enum play_target target_of(const struct values *values)
 {
-	const char *kind = values->target.kind ? values->target.kind
-			   : values->study     ? "model"
-					       : "null";
+	const char *kind = values->target.kind ? values->target.kind : values->study ? "model" : "null";
 
 	if (values->target.device)
 		return PLAY_DEVICE;
@@ -185,9 +177,8 @@ static enum zr_err read_workload(struct db *trace, struct zr_arena *arena, const
 	return db_env_get(trace, 0, "gen.workload", arena, out);
 }
 
-static enum zr_err replay_case(struct db *trace, struct db *results,
-			       const struct play_options *asked, const struct study *study,
-			       const struct study_case *it)
+static enum zr_err replay_case(struct db *trace, struct db *results, const struct play_options *asked,
+			       const struct study *study, const struct study_case *it)
 {
 	struct play_options how = *asked;
 	char note[96], model[256];
@@ -195,17 +186,16 @@ static enum zr_err replay_case(struct db *trace, struct db *results,
 	ui_study_note(study, it, note, sizeof(note));
 	how.note = note;
 	if (it->model[0]) {
-		snprintf(model, sizeof(model), "%s%s",
-			 asked->time_model ? asked->time_model : "ssd", it->model);
+		snprintf(model, sizeof(model), "%s%s", asked->time_model ? asked->time_model : "ssd",
+			 it->model);
 		how.time_model = model;
 	}
 	return play_replay(trace, results, &how);
 }
 
 /* A case that differs in what else goes on at the device can be redone on a modelled one only. */
-static enum zr_err replay_study(struct db *trace, struct db *results,
-				const struct play_options *asked, const struct study *study,
-				const char *workload)
+static enum zr_err replay_study(struct db *trace, struct db *results, const struct play_options *asked,
+				const struct study *study, const char *workload)
 {
 	enum zr_err err = ZR_OK;
 
@@ -216,9 +206,8 @@ static enum zr_err replay_study(struct db *trace, struct db *results,
 	return err;
 }
 
-static enum zr_err replay_all(struct db *trace, struct db *results,
-			      const struct play_options *asked, const struct study *study,
-			      struct zr_arena *arena)
+static enum zr_err replay_all(struct db *trace, struct db *results, const struct play_options *asked,
+			      const struct study *study, struct zr_arena *arena)
 {
 	const char *workload;
 	enum zr_err err;
@@ -237,9 +226,9 @@ static enum zr_err show(const struct values *values, struct ui_results *made, co
 		ui_results_print_json(made, stdout);
 	else
 		print_runs(made, path);
-	return values->study && !values->json
-		       ? ui_studies_print(made, arena, ui_columns(STDOUT_FILENO, 120))
-		       : ZR_OK;
+	return values->study && !values->json ?
+		       ui_studies_print(made, arena, ui_columns(STDOUT_FILENO, 120)) :
+		       ZR_OK;
 }
 
 static enum zr_err replay(struct db *trace, struct db *results, const struct ui_call *call,
@@ -335,16 +324,14 @@ const struct ui_command ui_cmd_replay = {
 	.name = "replay",
 	.summary = "run a trace under other policies",
 	.operands = "FILE",
-	.about = "Replays a trace through a model of the zswap pool under each policy, and stores "
-		 "the results\n"
-		 "in the trace, or in the file given with --runs. On the null target the I/O is "
-		 "planned and\n"
-		 "counted; on a device (a file or a block device) it is done, and the kernel "
-		 "counts it.\n"
-		 "Without -p: unbatched, batched, plugged.",
-	.example = "  zreel replay compile.zr -p unbatched -p batched -p plugged\n"
-		   "  zreel replay compile.zr -p batched+pool=10% --on device /tmp/swap.img --reps "
-		   "5 --runs r.zr",
+	.about =
+		"Replays a trace through a model of the zswap pool under each policy, and stores the results\n"
+		"in the trace, or in the file given with --runs. On the null target the I/O is planned and\n"
+		"counted; on a device (a file or a block device) it is done, and the kernel counts it.\n"
+		"Without -p: unbatched, batched, plugged.",
+	.example =
+		"  zreel replay compile.zr -p unbatched -p batched -p plugged\n"
+		"  zreel replay compile.zr -p batched+pool=10% --on device /tmp/swap.img --reps 5 --runs r.zr",
 	.options = options,
 	.values_bytes = sizeof(struct values),
 	.max_operands = 1,
