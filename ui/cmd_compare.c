@@ -75,7 +75,8 @@ const struct ui_command ui_cmd_compare = {
 		"Prints stored replay runs as tables: one row a metric, one column a policy, mean and standard\n"
 		"deviation over the repetitions, change against the first policy, and a verdict (Welch's t\n"
 		"test, 5% level) where both have at least two repetitions. Runs on different traces or targets\n"
-		"get tables of their own. Every row says whether its figure was measured or planned.",
+		"get tables of their own. Every row says whether its figure was measured or planned. Runs of\n"
+		"replay --study are printed as the study's own tables too, beside the published figures.",
 	.example = "  zreel replay compile.zr -p unbatched -p batched --runs runs.zr\n"
 		   "  zreel compare runs.zr\n"
 		   "  zreel compare runs.zr --json",

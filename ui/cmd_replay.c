@@ -327,10 +327,13 @@ const struct ui_command ui_cmd_replay = {
 	.about =
 		"Replays a trace through a model of the zswap pool under each policy, and stores the results\n"
 		"in the trace, or in the file given with --runs. On the null target the I/O is planned and\n"
-		"counted; on a device (a file or a block device) it is done, and the kernel counts it.\n"
-		"Without -p: unbatched, batched, plugged.",
+		"counted; on model it goes to a modelled device in virtual time; on a device (a file or a\n"
+		"block device) it is done, and the kernel counts it. --study replays the policies of a\n"
+		"published study and prints its table. Without -p: unbatched, batched, plugged.",
 	.example =
 		"  zreel replay compile.zr -p unbatched -p batched -p plugged\n"
+		"  zreel replay compile.zr -p unbatched -p batched --on model --device-model ssd+channels=4\n"
+		"  zreel replay kb.zr --study batch\n"
 		"  zreel replay compile.zr -p batched+pool=10% --on device /tmp/swap.img --reps 5 --runs r.zr",
 	.options = options,
 	.values_bytes = sizeof(struct values),

@@ -318,7 +318,7 @@ static enum zr_err put_comparison(const struct ui_report *report, struct zr_aren
 		err = put_group(report, group, arena, out);
 	fputs("<ul class=\"legend\"><li><span class=\"how\">m</span> measured on the target</li>"
 	      "<li><span class=\"how\">p</span> planned: the I/O that the model decided on, counted without the block "
-	      "layer</li><li><span class=\"how\">c</span> computed by the model of the pool</li></ul>\n", out);
+	      "layer</li><li><span class=\"how\">c</span> computed by the model, of the pool or of the device</li></ul>\n", out);
 	if (report->other_runs)
 		fprintf(out, "<p class=\"note\">%u runs of other traces are left out.</p>\n", report->other_runs);
 	if (report->uncharted)

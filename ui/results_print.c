@@ -354,7 +354,7 @@ static void print_footer(const struct sheet *sheet)
 		[DB_MEASURED] = "m: measured on the target",
 		[DB_PLANNED] =
 			"p: planned, the I/O that the model decided on, counted without the block layer",
-		[DB_MODELLED] = "c: computed by the model of the pool",
+		[DB_MODELLED] = "c: computed by the model, of the pool or of the device",
 	};
 
 	putchar('\n');
