@@ -2,15 +2,15 @@
 /*
  * The chunk codec of chunk.h; the bytes are described in chunk_format.h.
  *
- * Encoding (chunk_encode.c) sorts the columns by type, turns times, slots and lengths into codes and
- * bits, cuts the columns into planes and compresses each group of planes into one zstd frame. Decoding
- * (chunk_decode.c, chunk_decode_2.c) is the same backwards, in one pass over the events without branches
- * that depend on data. Version 1 is only read (chunk_decode_1.c).
+ * Encoding (chunk_encode.c) sorts the columns by type, turns times, slots and lengths into codes
+ * and bits, cuts the columns into planes and compresses each group of planes into one zstd frame.
+ * Decoding (chunk_decode.c, chunk_decode_2.c) is the same backwards, in one pass over the events
+ * without branches that depend on data. Version 1 is only read (chunk_decode_1.c).
  *
  * Decoding trusts nothing: sizes are checked before they are used, zstd writes into a buffer of a
- * fixed size, no read of bits, lists or tables can leave them, and types, orders and times are checked
- * before a batch leaves. Memory is allocated by db_codec_new, and by zstd at the first chunk; the size
- * of a chunk has no influence on it.
+ * fixed size, no read of bits, lists or tables can leave them, and types, orders and times are
+ * checked before a batch leaves. Memory is allocated by db_codec_new, and by zstd at the first
+ * chunk; the size of a chunk has no influence on it.
  */
 #include "db/chunk_codec.h"
 
@@ -152,15 +152,15 @@ void db_codec_set_span(struct db_codec *codec, const struct db_batch *batch, str
 {
 	if (any_folios(batch))
 		cover_folios(batch, &range);
-	codec->span = (struct db_chunk_span){ .first_ns = batch->time_ns[0],
-					      .last_ns = batch->time_ns[batch->n - 1],
-					      .events = batch->n,
-					      .kinds = kinds_of(batch),
-					      .slot_min = (uint32_t)range.min,
-					      .slot_max = range.max < UINT32_MAX
-								  ? (uint32_t)range.max
-								  : UINT32_MAX,
-					      .memcgs = memcgs_of(batch) };
+	codec->span =
+		(struct db_chunk_span){ .first_ns = batch->time_ns[0],
+					.last_ns = batch->time_ns[batch->n - 1],
+					.events = batch->n,
+					.kinds = kinds_of(batch),
+					.slot_min = (uint32_t)range.min,
+					.slot_max = range.max < UINT32_MAX ? (uint32_t)range.max
+									   : UINT32_MAX,
+					.memcgs = memcgs_of(batch) };
 }
 
 struct db_chunk_span db_codec_span(const struct db_codec *codec)

@@ -42,7 +42,8 @@ struct db_chunk_span {
 /* That of the chunk which was encoded or decoded last, without an error. */
 struct db_chunk_span db_codec_span(const struct db_codec *codec);
 
-/* A row is only a claim about its chunk: ZR_CORRUPT unless it is the span of the one decoded last. */
+/* A row is only a claim about its chunk: ZR_CORRUPT unless it is the span of the one decoded last.
+ */
 enum zr_err db_chunk_check_row(const struct db_codec *codec, const char *name,
 			       struct db_chunk_span claims);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Codes: one byte that says the upper part of a number, and how many bits the rest has; chunk version 2.
+ * Codes: one byte that says the upper part of a number, and how many bits the rest has; chunk
+ * version 2.
  *
  * With a mantissa of m bits, code c says the number c if c < 2^m, and else
  *

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Decoding chunk version 1; see chunk_format.h and chunk.c. Values are put together from their planes where
- * they are used, without joined columns in between; a plane that was left out is read from a plane
- * of zeros, so that no loop asks how many there are. Two passes: in the order of kinds, slots from
- * differences with all checks of a row; in the order of events, times and the rest.
+ * Decoding chunk version 1; see chunk_format.h and chunk.c. Values are put together from their
+ * planes where they are used, without joined columns in between; a plane that was left out is read
+ * from a plane of zeros, so that no loop asks how many there are. Two passes: in the order of
+ * kinds, slots from differences with all checks of a row; in the order of events, times and the
+ * rest.
  */
 #include "db/chunk_codec.h"
 
@@ -25,9 +26,9 @@ enum column {
 static const struct {
 	uint8_t group, width;
 } formats[DB_CHUNK_1_COLUMNS] = {
-	[KIND] = { 0, 1 }, [AREA] = { 0, 1 }, [ORDER] = { 0, 1 },
+	[KIND] = { 0, 1 },  [AREA] = { 0, 1 },	[ORDER] = { 0, 1 },
 	[FLAGS] = { 0, 1 }, [MEMCG] = { 0, 2 }, [TASK] = { 0, 4 },
-	[TIME] = { 1, 8 }, [SLOT] = { 2, 4 }, [LEN] = { 2, 2 },
+	[TIME] = { 1, 8 },  [SLOT] = { 2, 4 },	[LEN] = { 2, 2 },
 };
 
 struct decoder {
@@ -128,8 +129,8 @@ static uint32_t ahead_of(unsigned kind, const struct db_slot_rule *rule, uint32_
 	return db_slots_ahead(rule, len);
 }
 
-/* The rows of one kind: slots from differences, packed with the other columns of two bytes; false if
- * some row is not valid. */
+/* The rows of one kind: slots from differences, packed with the other columns of two bytes; false
+ * if some row is not valid. */
 static bool get_kind(struct decoder *dec, unsigned kind)
 {
 	const uint8_t *const *s = dec->planes[SLOT], *const *l = dec->planes[LEN];
@@ -251,10 +252,9 @@ static enum zr_err decode_rows(struct decoder *dec)
 
 enum zr_err db_chunk_decode_1(struct db_decoder *base)
 {
-	struct decoder dec = { .base = base,
-			       .codec = base->codec,
-			       .batch = base->batch,
-			       .range = { UINT32_MAX, 0 } };
+	struct decoder dec = {
+		.base = base, .codec = base->codec, .batch = base->batch, .range = { UINT32_MAX, 0 }
+	};
 	enum zr_err err = check_header(base);
 
 	base->at = base->chunk + DB_CHUNK_1_HEADER_BYTES;

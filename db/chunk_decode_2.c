@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Decoding chunk version 2; see chunk_format.h and chunk.c. A few passes over the events, each of so few columns
- * that the processor's registers hold its state: one pass over all took twice as long. None has branches
- * that depend on data. A plane that was left out is read from a plane of zeros, so that no loop asks how many
- * there are. What is wrong is only noted, and looked for at the end.
+ * Decoding chunk version 2; see chunk_format.h and chunk.c. A few passes over the events, each of
+ * so few columns that the processor's registers hold its state: one pass over all took twice as
+ * long. None has branches that depend on data. A plane that was left out is read from a plane of
+ * zeros, so that no loop asks how many there are. What is wrong is only noted, and looked for at
+ * the end.
  */
 #include "db/chunk_codec.h"
 
@@ -141,8 +142,7 @@ static bool get_times(struct db_decoder *dec, const struct columns *columns, str
 		before = now;
 		batch.time_ns[i] = now;
 		batch.slot[i] = slot->base + ((uint32_t)rest & slot->mask);
-		batch.len[i] =
-			(uint16_t)(len->base + ((uint32_t)(rest >> slot->bits) & len->mask));
+		batch.len[i] = (uint16_t)(len->base + ((uint32_t)(rest >> slot->bits) & len->mask));
 	}
 	*stream = bits;
 	return !bad;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Encoding a chunk, version 2: one pass sorts the columns by type and turns times, slots and lengths into
- * codes and bits; then planes are cut and each group of planes compressed into one zstd frame; see
- * chunk_format.h and chunk.c.
+ * Encoding a chunk, version 2: one pass sorts the columns by type and turns times, slots and
+ * lengths into codes and bits; then planes are cut and each group of planes compressed into one
+ * zstd frame; see chunk_format.h and chunk.c.
  */
 #include "db/chunk_codec.h"
 
@@ -171,7 +171,8 @@ static void cut(struct encoder *enc, size_t at)
 		enc->cuts[enc->n_cuts++] = (uint32_t)at;
 }
 
-/* Blocks of zstd have statistics of their own: each plane, and each type in a column, begins one. */
+/* Blocks of zstd have statistics of their own: each plane, and each type in a column, begins one.
+ */
 static void cut_column(struct encoder *enc, unsigned column, size_t from, size_t to)
 {
 	for (; from < to; from += enc->batch->n) {

@@ -4,22 +4,23 @@
  *
  * A slot is said in one of two ways.
  *
- * Next: each kind and task (modulo 64) expects the slot after the last one that was said in this way, for slots
- * are handed out in sequence, but for each CPU from a cluster of its own; the task stands for the CPU, which
- * a trace does not have. The difference to it is 0 or small, or as large as it takes.
+ * Next: each kind and task (modulo 64) expects the slot after the last one that was said in this
+ * way, for slots are handed out in sequence, but for each CPU from a cluster of its own; the task
+ * stands for the CPU, which a trace does not have. The difference to it is 0 or small, or as large
+ * as it takes.
  *
- * Listed: the slots of OUTs, of INs and of issued IOs are kept in three lists, in the order of the events.
- * Pages leave in about the order in which they came in (and a page that comes back and leaves again unchanged
- * keeps its slot), and come back in about that in which they left: the LRU is a queue. So a kind remembers,
- * for each list, the place after the one that it named last. The slot that is expected next stays the same: these
- * events come between those of a sequence.
+ * Listed: the slots of OUTs, of INs and of issued IOs are kept in three lists, in the order of the
+ * events. Pages leave in about the order in which they came in (and a page that comes back and
+ * leaves again unchanged keeps its slot), and come back in about that in which they left: the LRU
+ * is a queue. So a kind remembers, for each list, the place after the one that it named last. The
+ * slot that is expected next stays the same: these events come between those of a sequence.
  *
- * Bytes an event for slots on the shipped compile trace (codes by their entropy, and bits): 1.74 with one
- * expected slot for each kind and task and nothing else, 1.33 with the distance to an earlier event of
- * the same slot besides, 1.15 with lists instead.
+ * Bytes an event for slots on the shipped compile trace (codes by their entropy, and bits): 1.74
+ * with one expected slot for each kind and task and nothing else, 1.33 with the distance to an
+ * earlier event of the same slot besides, 1.15 with lists instead.
  *
- * Each step of the decoder waits for the one before only by an addition, so that many events are on their way
- * in the processor at once.
+ * Each step of the decoder waits for the one before only by an addition, so that many events are on
+ * their way in the processor at once.
  */
 #ifndef DB_CHUNK_SLOTS_H
 #define DB_CHUNK_SLOTS_H
@@ -43,10 +44,10 @@ struct db_slot_rule {
 	uint8_t sequence; /* row of `next` and `place` */
 	uint8_t list;	  /* where s is added, DB_LISTS if nowhere */
 	uint8_t shift;
-	uint8_t first; /* it covers s to s + q - first, or s alone */
+	uint8_t first;	/* it covers s to s + q - first, or s alone */
 	uint16_t grows; /* 1 if s is added, else 0 */
 	uint32_t least; /* s + max(q, least) is expected next, unless it was listed */
-	uint32_t none; /* all ones if it covers no slots at all, else 0 */
+	uint32_t none;	/* all ones if it covers no slots at all, else 0 */
 };
 
 struct db_slots {
@@ -101,8 +102,8 @@ static inline void db_range_widen(struct db_range *range, const struct db_slot_r
 				  uint32_t slot, uint32_t len)
 {
 	uint32_t q = len >> rule->shift, least = slot | rule->none;
-	uint64_t last = ((uint64_t)slot + (q > rule->first ? q - rule->first : 0)) &
-			~(uint64_t)rule->none;
+	uint64_t last =
+		((uint64_t)slot + (q > rule->first ? q - rule->first : 0)) & ~(uint64_t)rule->none;
 
 	range->min = least < range->min ? least : range->min;
 	range->max = last > range->max ? last : range->max;
@@ -125,8 +126,8 @@ static inline uint32_t db_slots_listed(struct db_slots *slots, const struct db_s
 
 /* ------------------------------------------------------------------------------------ encoding */
 
-/* Ways to say a slot, the lists and `next`, as 8 * the bits that it takes + the way: the least is best,
- * and a list wins a tie. All ones: the list does not have the slot. */
+/* Ways to say a slot, the lists and `next`, as 8 * the bits that it takes + the way: the least is
+ * best, and a list wins a tie. All ones: the list does not have the slot. */
 static inline uint32_t db_slots_way(uint32_t number, unsigned way)
 {
 	return db_code_bits(number, DB_SLOT_MANTISSA) << 3 | way;
@@ -146,8 +147,8 @@ static inline uint32_t db_least(uint32_t a, uint32_t b)
 	return a < b ? a : b;
 }
 
-/* How a slot is best said that is not the one expected. Without branches, since what is best is a matter of
- * chance. */
+/* How a slot is best said that is not the one expected. Without branches, since what is best is a
+ * matter of chance. */
 static inline struct db_slot_code db_slots_search(struct db_slots *slots, uint32_t place[],
 						  uint32_t slot, uint32_t next)
 {
@@ -159,8 +160,8 @@ static inline struct db_slot_code db_slots_search(struct db_slots *slots, uint32
 #pragma GCC unroll 3
 	for (unsigned list = 0; list < DB_LISTS; list++) {
 		numbers[list] = zr_zigzag32((int32_t)(found[list] - place[list]));
-		best = db_least(best, db_slots_way_listed(slots, list, slot, found[list],
-							  numbers[list]));
+		best = db_least(best,
+				db_slots_way_listed(slots, list, slot, found[list], numbers[list]));
 	}
 	way = best & 7;
 	place[way] += (uint32_t)zr_unzigzag32(numbers[way]) + 1;
@@ -170,9 +171,8 @@ static inline struct db_slot_code db_slots_search(struct db_slots *slots, uint32
 				      best >> 3 };
 }
 
-static inline struct db_slot_code db_slots_put(struct db_slots *slots,
-					       const struct db_slot_rule *rule, uint32_t slot,
-					       uint32_t next)
+static inline struct db_slot_code
+db_slots_put(struct db_slots *slots, const struct db_slot_rule *rule, uint32_t slot, uint32_t next)
 {
 	if (slot == next)
 		return (struct db_slot_code){ .code = DB_CODE_NEXT };

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Tests of the chunk codec. Beside round trips, a second decoder written from the text of
- * chunk_format.h. */
+ * chunk_format.h. Chunks of version 1, which nobody writes any more, are those of a golden file. */
 #include "db/test_help.h"
 
+#include <sqlite3.h>
 #include <zstd.h>
 
 #include "db/base/bytes.h"
@@ -15,9 +16,12 @@ enum {
 	AT_EVENTS = 12,
 	AT_TIME = 16,
 	AT_GROUPS = 24,
+	AT_BITS = 40,
+	AT_UNIT = 44,
 	AT_MASKS = 48,
-	AT_UNIT = 60,
-	HEADER = 64
+	HEADER = 56,
+	AT_UNIT_1 = 60,
+	HEADER_1 = 64,
 };
 
 struct fixture {
@@ -96,6 +100,37 @@ static uint8_t *encode(struct fixture *f, size_t *bytes)
 	copy = malloc(*bytes + 1);
 	memcpy(copy, chunk, *bytes);
 	return copy;
+}
+
+/* The longest chunk of the golden file of version 1, in memory of our own. */
+static uint8_t *old_chunk(size_t *bytes)
+{
+	uint8_t *copy;
+	sqlite3 *sql;
+	sqlite3_stmt *stmt;
+
+	assert_int_equal(sqlite3_open("db/golden/v1-two-hosts.zr", &sql), SQLITE_OK);
+	assert_int_equal(sqlite3_prepare_v2(sql,
+					    "SELECT data FROM chunk ORDER BY length(data) DESC", -1,
+					    &stmt, NULL),
+			 SQLITE_OK);
+	assert_int_equal(sqlite3_step(stmt), SQLITE_ROW);
+	*bytes = (size_t)sqlite3_column_bytes(stmt, 0);
+	copy = malloc(*bytes + 1);
+	memcpy(copy, sqlite3_column_blob(stmt, 0), *bytes);
+	sqlite3_finalize(stmt);
+	sqlite3_close(sql);
+	assert_int_equal(copy[AT_VERSION], 1);
+	return copy;
+}
+
+/* A chunk of each version. */
+static uint8_t *any_chunk(struct fixture *f, int version, size_t *bytes)
+{
+	if (version == 1)
+		return old_chunk(bytes);
+	fill_random(&f->batch, 9, 300);
+	return encode(f, bytes);
 }
 
 static void assert_round_trip(struct fixture *f)
@@ -178,6 +213,9 @@ static void two_sequences_at_once_cost_little(void **state)
 	size_t bytes;
 
 	fill_structured(&f->batch, DB_BATCH_EVENTS);
+	/* Times and lengths cost what they cost. */
+	memset(f->batch.time_ns, 0, sizeof(*f->batch.time_ns) * f->batch.n);
+	memset(f->batch.len, 0, sizeof(*f->batch.len) * f->batch.n);
 	free(encode(f, &bytes));
 	/* Which task comes next is one bit of chance an event pair; anything near a byte has lost
 	 * the sequences. */
@@ -185,23 +223,27 @@ static void two_sequences_at_once_cost_little(void **state)
 }
 
 /* The text of chunk_format.h as a program: plain, slow, for valid chunks. */
-static struct db_event decode_by_the_text(const uint8_t *chunk, uint32_t wanted)
+enum { TYPE, AREA, ORDER, MEMCG, TASK, TIME, SLOT, LEN };
+
+struct by_the_text {
+	uint64_t values[8][DB_BATCH_EVENTS];
+	const uint8_t *bits;
+	uint64_t bit;
+	uint32_t lists[3][DB_BATCH_EVENTS], lengths[3], places[DB_KIND_COUNT + 1][3];
+	uint32_t next[DB_KIND_COUNT + 1][64];
+};
+
+static void columns_by_the_text(struct by_the_text *t, const uint8_t *chunk)
 {
-	enum { KIND, AREA, ORDER, FLAGS, MEMCG, TASK, TIME, SLOT, LEN };
 	static const struct {
 		int group, width;
-	} columns[9] = { { 0, 1 }, { 0, 1 }, { 0, 1 }, { 0, 1 }, { 0, 2 },
-			 { 0, 4 }, { 1, 8 }, { 2, 4 }, { 2, 2 } };
-	static uint64_t values[9][DB_BATCH_EVENTS];
-	static uint32_t next[DB_KIND_COUNT][64];
-	static uint8_t planes[10 * DB_BATCH_EVENTS];
-	uint32_t n = zr_get32(chunk + AT_EVENTS), unit_ns = zr_get32(chunk + AT_UNIT);
+	} columns[8] = { { 0, 1 }, { 0, 1 }, { 0, 1 }, { 0, 2 },
+			 { 0, 4 }, { 1, 1 }, { 1, 1 }, { 1, 1 } };
+	static uint8_t planes[9 * DB_BATCH_EVENTS];
+	uint32_t n = zr_get32(chunk + AT_EVENTS);
 	const uint8_t *frame = chunk + HEADER, *plane = planes;
-	uint64_t now_ns = zr_get64(chunk + AT_TIME);
 
-	memset(values, 0, sizeof(values));
-	memset(next, 0, sizeof(next));
-	for (int c = 0; c < 9; c++) {
+	for (int c = 0; c < 8; c++) {
 		const uint8_t *sizes = chunk + AT_GROUPS + 8 * columns[c].group;
 
 		if (c == 0 || columns[c].group != columns[c - 1].group) {
@@ -215,38 +257,107 @@ static struct db_event decode_by_the_text(const uint8_t *chunk, uint32_t wanted)
 		for (int p = 0; p < columns[c].width; p++)
 			if (chunk[AT_MASKS + c] & 1 << p)
 				for (uint32_t i = 0; i < n; i++)
-					values[c][i] |= (uint64_t)*plane++ << 8 * p;
+					t->values[c][i] |= (uint64_t)*plane++ << 8 * p;
 	}
-	for (uint32_t i = 0;; i++) {
-		unsigned kind = (unsigned)values[KIND][i];
-		uint32_t at = 0, *expected, z, slot, len;
+	t->bits = frame;
+}
 
-		/* Its place: after all events of lesser kinds, and those of its own before it. */
-		for (uint32_t j = 0; j < n; j++)
-			at += values[KIND][j] < kind || (values[KIND][j] == kind && j < i);
-		expected = &next[kind][values[TASK][at] % 64];
-		z = (uint32_t)values[SLOT][at];
-		slot = *expected + (z % 2 ? (uint32_t) - (int32_t)(z / 2) - 1 : z / 2);
-		len = (uint32_t)values[LEN][at];
-		now_ns += values[TIME][at] * unit_ns;
-		*expected = slot;
-		if (kind == DB_OUT || kind == DB_IN || kind == DB_WB)
-			*expected = slot + 1;
-		if (kind == DB_FREE)
-			*expected = slot + (len ? len : 1);
-		if (kind == DB_IO)
-			*expected = slot + (len + 7) / 8;
-		if (i == wanted)
-			return (struct db_event){ now_ns,
-						  slot,
-						  (uint32_t)values[TASK][at],
-						  (uint16_t)values[MEMCG][at],
-						  (uint16_t)len,
-						  (uint8_t)kind,
-						  (uint8_t)values[AREA][at],
-						  (uint8_t)values[ORDER][at],
-						  (uint8_t)values[FLAGS][at] };
+static uint64_t number_by_the_text(struct by_the_text *t, uint64_t code, unsigned m)
+{
+	uint64_t low = 0, top = ((uint64_t)1 << m) + code % ((uint64_t)1 << m);
+
+	if (code < (uint64_t)1 << m)
+		return code;
+	for (unsigned i = 0; i < (code >> m) - 1; i++, t->bit++)
+		low |= (uint64_t)(t->bits[t->bit / 8] >> t->bit % 8 & 1) << i;
+	return (top << ((code >> m) - 1)) + low;
+}
+
+static uint32_t slot_by_the_text(struct by_the_text *t, struct db_event e, uint64_t code,
+				 uint32_t z)
+{
+	uint32_t d = z % 2 ? (uint32_t) - (int32_t)(z / 2) - 1 : z / 2, slot;
+	int row = e.kind == DB_IO && e.flags >> 2 & 7 ? DB_KIND_COUNT : e.kind;
+
+	if (code < 102) {
+		slot = t->lists[code / 34][t->places[row][code / 34] += d];
+		t->places[row][code / 34]++;
+	} else {
+		slot = t->next[row][e.task % 64] + d;
+		t->next[row][e.task % 64] = slot;
+		if (e.kind == DB_OUT || e.kind == DB_IN || e.kind == DB_WB)
+			t->next[row][e.task % 64] = slot + 1;
+		if (e.kind == DB_FREE)
+			t->next[row][e.task % 64] = slot + (e.len ? e.len : 1u);
+		if (e.kind == DB_IO)
+			t->next[row][e.task % 64] = slot + e.len / 8u;
 	}
+	if (e.kind == DB_OUT || e.kind == DB_IN || row == DB_IO) {
+		int list = e.kind == DB_OUT ? 0 : e.kind == DB_IN ? 1 : 2;
+
+		t->lists[list][t->lengths[list]++] = slot;
+	}
+	return slot;
+}
+
+/* Kind and flags of a type: the nth pair that the encoder takes. */
+static void types_by_trying(struct fixture *f, uint8_t types[][2], unsigned *n)
+{
+	const uint8_t *chunk;
+	size_t bytes;
+
+	*n = 0;
+	for (unsigned both = 0; both < DB_KIND_COUNT * 256; both++) {
+		f->back.n = 0;
+		db_batch_add(&f->back, &(struct db_event){ .kind = (uint8_t)(both / 256),
+							   .flags = (uint8_t)both });
+		if (db_chunk_encode(f->codec, &f->back, &chunk, &bytes))
+			continue;
+		types[*n][0] = (uint8_t)(both / 256);
+		types[(*n)++][1] = (uint8_t)both;
+	}
+	zr_error_clear();
+}
+
+/* Decodes to f->back. */
+static void decode_by_the_text(struct fixture *f, const uint8_t *chunk)
+{
+	static struct by_the_text t;
+	uint8_t types[256][2];
+	uint32_t n = zr_get32(chunk + AT_EVENTS), last_task = 1;
+	uint64_t now_ns = zr_get64(chunk + AT_TIME);
+	unsigned n_types;
+
+	types_by_trying(f, types, &n_types);
+	assert_int_equal(n_types, 182);
+	memset(&t, 0, sizeof(t));
+	columns_by_the_text(&t, chunk);
+	f->back.n = 0;
+	for (uint32_t i = 0; i < n; i++) {
+		uint64_t type = t.values[TYPE][i], slot_code, z, ahead;
+		struct db_event e = { .kind = types[type][0], .flags = types[type][1] };
+		uint32_t at = 0;
+
+		/* Its place: after all events of lesser types, and those of its own before it. */
+		for (uint32_t j = 0; j < n; j++)
+			at += t.values[TYPE][j] < type || (t.values[TYPE][j] == type && j < i);
+		assert_true(t.values[TIME][at] < 240);
+		ahead = number_by_the_text(&t, t.values[TIME][at], 3);
+		now_ns += ahead * zr_get32(chunk + AT_UNIT);
+		slot_code = t.values[SLOT][at];
+		z = number_by_the_text(&t, slot_code < 102 ? slot_code % 34 : slot_code - 102, 1);
+		e.time_ns = now_ns;
+		e.len = (uint16_t)number_by_the_text(&t, t.values[LEN][at], 4);
+		e.task = (uint32_t)t.values[TASK][at];
+		e.task = e.task == 1 ? last_task : e.task == last_task ? 1 : e.task;
+		last_task = e.task ? e.task : last_task;
+		e.slot = slot_by_the_text(&t, e, slot_code, (uint32_t)z);
+		e.memcg = (uint16_t)t.values[MEMCG][at];
+		e.area = (uint8_t)t.values[AREA][at];
+		e.order = (uint8_t)t.values[ORDER][at];
+		db_batch_add(&f->back, &e);
+	}
+	assert_int_equal((t.bit + 7) / 8, zr_get32(chunk + AT_BITS));
 }
 
 static void a_decoder_written_from_the_text_reads_the_same(void **state)
@@ -255,28 +366,53 @@ static void a_decoder_written_from_the_text_reads_the_same(void **state)
 	size_t bytes;
 	uint8_t *chunk;
 
-	fill_random(&f->batch, 42, 700);
-	chunk = encode(f, &bytes);
-	assert_memory_equal(chunk, "ZRCK", 4);
-	for (uint32_t i = 0; i < f->batch.n; i += 23)
-		assert_same_event(decode_by_the_text(chunk, i), db_batch_event(&f->batch, i));
-	free(chunk);
-	fill_structured(&f->batch, 5000);
-	chunk = encode(f, &bytes);
-	for (uint32_t i = 0; i < f->batch.n; i += 499)
-		assert_same_event(decode_by_the_text(chunk, i), db_batch_event(&f->batch, i));
-	free(chunk);
+	for (int i = 0; i < 2; i++) {
+		if (i)
+			fill_structured(&f->batch, 3000);
+		else
+			fill_random(&f->batch, 42, 3000);
+		chunk = encode(f, &bytes);
+		assert_memory_equal(chunk, "ZRCK", 4);
+		decode_by_the_text(f, chunk);
+		assert_same_batch(&f->batch, &f->back);
+		free(chunk);
+	}
+}
+
+/* Pages that leave come back in about the same order, and leave again where they were. */
+static void a_queue_of_pages_that_come_and_go_costs_little(void **state)
+{
+	enum { PAGES = 10000 };
+	static uint32_t slots[PAGES];
+	struct fixture *f = *state;
+	struct test_random random = { 31 };
+	size_t bytes;
+
+	for (uint32_t i = 0; i < PAGES; i++)
+		slots[i] = (uint32_t)test_draw(&random, 1 << 30);
+	for (uint32_t i = 0; i < 6 * PAGES; i++) {
+		struct db_event e = { .time_ns = i * 1000,
+				      .kind = i / PAGES % 2 ? DB_IN : DB_OUT,
+				      .task = 1 + i % 3,
+				      .slot = slots[i % PAGES] };
+
+		db_batch_add(&f->batch, &e);
+	}
+	free(encode(f, &bytes));
+	/* The first time each slot takes 5 bytes, and later none. */
+	assert_in_range(bytes, 1, 6 * PAGES);
+	assert_round_trip(f);
 }
 
 static void times_of_a_coarse_clock_are_stored_in_its_unit(void **state)
 {
 	static const uint32_t units[] = { 1, 1000, 1000000 };
 	struct fixture *f = *state;
-	struct test_random random = { 12 };
-	size_t bytes;
+	size_t bytes, bytes_of_first = 0;
 	uint8_t *chunk;
 
 	for (int i = 0; i < 3; i++) {
+		struct test_random random = { 12 };
 		/* The first event's time is no multiple, and need not be. */
 		uint64_t now_ns = 123456789;
 
@@ -287,8 +423,9 @@ static void times_of_a_coarse_clock_are_stored_in_its_unit(void **state)
 		}
 		chunk = encode(f, &bytes);
 		assert_int_equal(zr_get32(chunk + AT_UNIT), units[i]);
-		/* 3000 differences below 256: one plane each, whatever the unit. */
-		assert_int_equal(chunk[AT_MASKS + 6], 1);
+		/* The same differences in the same bytes, whatever the unit. */
+		bytes_of_first = i ? bytes_of_first : bytes;
+		assert_int_equal(bytes, bytes_of_first);
 		free(chunk);
 		assert_round_trip(f);
 		f->batch.time_ns[2999]++;
@@ -421,24 +558,26 @@ static void decode_rejects_every_truncation(void **state)
 	size_t bytes;
 	uint8_t *chunk;
 
-	fill_random(&f->batch, 8, 300);
-	chunk = encode(f, &bytes);
-	for (size_t cut = 0; cut < bytes; cut++) {
-		/* Memory of exactly this size, so that a sanitizer sees a read past it. */
-		uint8_t *piece = malloc(cut + 1);
+	for (int version = 1; version <= 2; version++) {
+		chunk = any_chunk(f, version, &bytes);
+		for (size_t cut = 0; cut < bytes; cut++) {
+			/* Memory of exactly this size, so that a sanitizer sees a read past it. */
+			uint8_t *piece = malloc(cut + 1);
 
-		memcpy(piece + 1, chunk, cut);
-		assert_fails(db_chunk_decode(f->codec, "c", piece + 1, cut, &f->back), ZR_CORRUPT,
-			     "c: ");
-		assert_int_equal(f->back.n, 0);
-		if (cut >= HEADER) {
-			mend(piece + 1, cut);
+			memcpy(piece + 1, chunk, cut);
 			assert_fails(db_chunk_decode(f->codec, "c", piece + 1, cut, &f->back),
 				     ZR_CORRUPT, "c: ");
+			assert_int_equal(f->back.n, 0);
+			if (cut > AT_CRC + 4) {
+				mend(piece + 1, cut);
+				assert_fails(
+					db_chunk_decode(f->codec, "c", piece + 1, cut, &f->back),
+					ZR_CORRUPT, "c: ");
+			}
+			free(piece);
 		}
-		free(piece);
+		free(chunk);
 	}
-	free(chunk);
 }
 
 static void decode_detects_every_flipped_bit(void **state)
@@ -447,17 +586,18 @@ static void decode_detects_every_flipped_bit(void **state)
 	size_t bytes;
 	uint8_t *chunk;
 
-	fill_random(&f->batch, 9, 100);
-	chunk = encode(f, &bytes);
-	for (size_t at = 0; at < bytes; at++) {
-		for (int bit = 0; bit < 8; bit++) {
-			chunk[at] ^= (uint8_t)(1 << bit);
-			assert_fails(db_chunk_decode(f->codec, "c", chunk, bytes, &f->back),
-				     ZR_CORRUPT, "c: ");
-			chunk[at] ^= (uint8_t)(1 << bit);
+	for (int version = 1; version <= 2; version++) {
+		chunk = any_chunk(f, version, &bytes);
+		for (size_t at = 0; at < bytes; at++) {
+			for (int bit = 0; bit < 8; bit++) {
+				chunk[at] ^= (uint8_t)(1 << bit);
+				assert_fails(db_chunk_decode(f->codec, "c", chunk, bytes, &f->back),
+					     ZR_CORRUPT, "c: ");
+				chunk[at] ^= (uint8_t)(1 << bit);
+			}
 		}
+		free(chunk);
 	}
-	free(chunk);
 }
 
 static void decode_rejects_bytes_at_the_end(void **state)
@@ -466,13 +606,20 @@ static void decode_rejects_bytes_at_the_end(void **state)
 	size_t bytes;
 	uint8_t *chunk;
 
-	fill_random(&f->batch, 9, 100);
-	chunk = encode(f, &bytes);
-	chunk[bytes] = 0;
-	mend(chunk, bytes + 1);
-	assert_fails(db_chunk_decode(f->codec, "c", chunk, bytes + 1, &f->back), ZR_CORRUPT,
-		     "1 bytes too many");
-	free(chunk);
+	for (int version = 1; version <= 2; version++) {
+		chunk = any_chunk(f, version, &bytes);
+		chunk[bytes] = 0;
+		mend(chunk, bytes + 1);
+		assert_fails(db_chunk_decode(f->codec, "c", chunk, bytes + 1, &f->back), ZR_CORRUPT,
+			     version == 1 ? "1 bytes too many" : "bytes of bits");
+		if (version == 2) {
+			zr_put32(chunk + AT_BITS, zr_get32(chunk + AT_BITS) + 1);
+			mend(chunk, bytes + 1);
+			assert_fails(db_chunk_decode(f->codec, "c", chunk, bytes + 1, &f->back),
+				     ZR_CORRUPT, "its codes need");
+		}
+		free(chunk);
+	}
 }
 
 static void decode_refuses_a_newer_format_by_name(void **state)
@@ -483,10 +630,10 @@ static void decode_refuses_a_newer_format_by_name(void **state)
 
 	fill_random(&f->batch, 9, 100);
 	chunk = encode(f, &bytes);
-	zr_put16(chunk + AT_VERSION, 2);
+	zr_put16(chunk + AT_VERSION, 3);
 	mend(chunk, bytes);
 	assert_fails(db_chunk_decode(f->codec, "c", chunk, bytes, &f->back), ZR_NEWER_VERSION,
-		     "chunk format 2");
+		     "chunk format 3");
 	zr_put16(chunk + AT_VERSION, 0);
 	mend(chunk, bytes);
 	assert_fails(db_chunk_decode(f->codec, "c", chunk, bytes, &f->back), ZR_CORRUPT,
@@ -494,18 +641,64 @@ static void decode_refuses_a_newer_format_by_name(void **state)
 	free(chunk);
 }
 
+struct lie {
+	int at, width;
+	uint64_t value;
+};
+
+/* Each of n lies makes the chunk invalid, and nothing else does. */
+static void assert_lies_are_found(struct fixture *f, int version, const struct lie *lies, size_t n)
+{
+	uint8_t header[HEADER_1];
+	size_t bytes;
+	uint8_t *chunk = any_chunk(f, version, &bytes);
+
+	memcpy(header, chunk, HEADER_1);
+	for (size_t i = 0; i < n; i++) {
+		memcpy(chunk + lies[i].at, &lies[i].value, (size_t)lies[i].width);
+		mend(chunk, bytes);
+		assert_fails(db_chunk_decode(f->codec, "c", chunk, bytes, &f->back), ZR_CORRUPT,
+			     "c: ");
+		assert_int_equal(f->back.n, 0);
+		memcpy(chunk, header, HEADER_1);
+	}
+	assert_ok(db_chunk_decode(f->codec, "c", chunk, bytes, &f->back));
+	free(chunk);
+}
+
 /* A header that lies, with a right checksum. */
 static void decode_rejects_lies_of_the_header(void **state)
 {
-	static const struct {
-		int at, width;
-		uint64_t value;
-	} lies[] = {
+	static const struct lie lies[] = {
 		{ 10, 2, 1 },
 		{ AT_EVENTS, 4, 0 },
 		{ AT_EVENTS, 4, 65537 },
-		{ AT_EVENTS, 4, 99 },
-		{ AT_EVENTS, 4, 101 },
+		{ AT_EVENTS, 4, 299 },
+		{ AT_EVENTS, 4, 301 },
+		{ AT_EVENTS, 4, UINT32_MAX },
+		{ AT_TIME, 8, UINT64_MAX },
+		{ AT_GROUPS, 4, 0 },
+		{ AT_GROUPS, 4, UINT32_MAX },
+		{ AT_GROUPS + 4, 4, 0 },
+		{ AT_GROUPS + 4, 4, UINT32_MAX },
+		{ AT_GROUPS + 12, 4, 1 },
+		{ AT_BITS, 4, 0 },
+		{ AT_BITS, 4, 1 },
+		{ AT_BITS, 4, UINT32_MAX },
+		{ AT_UNIT, 4, 0 },
+		{ AT_UNIT, 4, 1000000001 },
+		{ AT_MASKS, 1, 0 },
+		{ AT_MASKS, 1, 3 },
+		{ AT_MASKS + 3, 1, 0x83 },
+		{ AT_MASKS + 4, 1, 0x1f },
+		{ AT_MASKS + 5, 1, 0 },
+		{ AT_MASKS + 7, 1, 0xff },
+	};
+	static const struct lie lies_1[] = {
+		{ 10, 2, 1 },
+		{ AT_EVENTS, 4, 0 },
+		{ AT_EVENTS, 4, 65537 },
+		{ AT_EVENTS, 4, 1 },
 		{ AT_EVENTS, 4, UINT32_MAX },
 		{ AT_TIME, 8, UINT64_MAX },
 		{ AT_GROUPS, 4, 0 },
@@ -522,65 +715,125 @@ static void decode_rejects_lies_of_the_header(void **state)
 		{ AT_MASKS + 7, 1, 0xff },
 		{ 57, 1, 1 },
 		{ 59, 1, 1 },
-		{ AT_UNIT, 4, 0 },
-		{ AT_UNIT, 4, 1000000001 },
+		{ AT_UNIT_1, 4, 0 },
+		{ AT_UNIT_1, 4, 1000000001 },
 	};
-	struct fixture *f = *state;
-	size_t bytes;
-	uint8_t *chunk, header[HEADER];
 
-	fill_random(&f->batch, 9, 100);
-	chunk = encode(f, &bytes);
-	memcpy(header, chunk, HEADER);
-	for (size_t i = 0; i < sizeof(lies) / sizeof(lies[0]); i++) {
-		memcpy(chunk + lies[i].at, &lies[i].value, (size_t)lies[i].width);
-		mend(chunk, bytes);
-		assert_fails(db_chunk_decode(f->codec, "c", chunk, bytes, &f->back), ZR_CORRUPT,
-			     "c: ");
-		assert_int_equal(f->back.n, 0);
-		memcpy(chunk, header, HEADER);
-	}
-	assert_ok(db_chunk_decode(f->codec, "c", chunk, bytes, &f->back));
-	free(chunk);
+	assert_lies_are_found(*state, 2, lies, sizeof(lies) / sizeof(lies[0]));
+	assert_lies_are_found(*state, 1, lies_1, sizeof(lies_1) / sizeof(lies_1[0]));
 }
 
-/* A chunk of one event whose planes of group 0 are what is given. */
-static size_t craft(uint8_t *chunk, size_t room, uint8_t kind, uint8_t order, uint8_t flags)
+/* A chunk of version 1 of one event whose planes of group 0 are what is given. */
+static size_t craft_1(uint8_t *chunk, size_t room, uint8_t kind, uint8_t order, uint8_t flags)
 {
 	const uint8_t planes[] = { kind, order, flags };
-	size_t frame = ZSTD_compress(chunk + HEADER, room - HEADER, planes, sizeof(planes), 1);
+	size_t frame = ZSTD_compress(chunk + HEADER_1, room - HEADER_1, planes, sizeof(planes), 1);
 
-	memset(chunk, 0, HEADER);
+	memset(chunk, 0, HEADER_1);
 	memcpy(chunk, "ZRCK", 4);
 	zr_put16(chunk + AT_VERSION, 1);
 	zr_put32(chunk + AT_EVENTS, 1);
 	zr_put32(chunk + AT_GROUPS, sizeof(planes));
 	zr_put32(chunk + AT_GROUPS + 4, (uint32_t)frame);
 	chunk[AT_MASKS] = chunk[AT_MASKS + 2] = chunk[AT_MASKS + 3] = 1;
-	zr_put32(chunk + AT_UNIT, 1);
-	mend(chunk, HEADER + frame);
-	return HEADER + frame;
+	zr_put32(chunk + AT_UNIT_1, 1);
+	mend(chunk, HEADER_1 + frame);
+	return HEADER_1 + frame;
 }
 
-static void decode_rejects_events_that_no_kernel_makes(void **state)
+static void version_1_rejects_events_that_no_kernel_makes(void **state)
 {
 	struct fixture *f = *state;
 	uint8_t chunk[200];
-	size_t bytes = craft(chunk, sizeof(chunk), DB_WB, 9, DB_WB_FAILED);
+	size_t bytes = craft_1(chunk, sizeof(chunk), DB_WB, 9, DB_WB_FAILED);
 
 	assert_ok(db_chunk_decode(f->codec, "c", chunk, bytes, &f->back));
 	assert_int_equal(f->back.kind[0], DB_WB);
-	bytes = craft(chunk, sizeof(chunk), DB_KIND_COUNT, 0, 0);
+	bytes = craft_1(chunk, sizeof(chunk), DB_KIND_COUNT, 0, 0);
 	assert_fails(db_chunk_decode(f->codec, "c", chunk, bytes, &f->back), ZR_CORRUPT, "kind 11");
-	bytes = craft(chunk, sizeof(chunk), 200, 0, 0);
+	bytes = craft_1(chunk, sizeof(chunk), 200, 0, 0);
 	assert_fails(db_chunk_decode(f->codec, "c", chunk, bytes, &f->back), ZR_CORRUPT,
 		     "kind 200");
-	bytes = craft(chunk, sizeof(chunk), DB_OUT, 33, 0);
+	bytes = craft_1(chunk, sizeof(chunk), DB_OUT, 33, 0);
 	assert_fails(db_chunk_decode(f->codec, "c", chunk, bytes, &f->back), ZR_CORRUPT,
 		     "order 33");
-	bytes = craft(chunk, sizeof(chunk), DB_IN, 0, 7);
+	bytes = craft_1(chunk, sizeof(chunk), DB_IN, 0, 7);
 	assert_fails(db_chunk_decode(f->codec, "c", chunk, bytes, &f->back), ZR_CORRUPT,
 		     "flags 0x07");
+}
+
+struct crafted {
+	uint8_t type, order, time, slot, len;
+	uint8_t bits; /* bytes, all zero but the last, which is `last` */
+	uint8_t last;
+	const char *error; /* NULL: valid */
+};
+
+static size_t craft(uint8_t *chunk, size_t room, struct crafted c)
+{
+	const uint8_t planes[2][3] = { { c.type, c.order }, { c.time, c.slot, c.len } };
+	uint8_t *at = chunk + HEADER;
+
+	memset(chunk, 0, room);
+	memcpy(chunk, "ZRCK", 4);
+	zr_put16(chunk + AT_VERSION, 2);
+	zr_put32(chunk + AT_EVENTS, 1);
+	for (int group = 0; group < 2; group++) {
+		uint32_t size = group ? 3 : 2;
+		size_t frame =
+			ZSTD_compress(at, room - (size_t)(at - chunk), planes[group], size, 1);
+
+		zr_put32(chunk + AT_GROUPS + 8 * group, size);
+		zr_put32(chunk + AT_GROUPS + 8 * group + 4, (uint32_t)frame);
+		at += frame;
+	}
+	memset(at, 0, c.bits + 1u);
+	if (c.bits)
+		at[c.bits - 1] = c.last;
+	zr_put32(chunk + AT_BITS, c.bits);
+	zr_put32(chunk + AT_UNIT, 1);
+	memcpy(chunk + AT_MASKS, (const uint8_t[]){ 1, 0, 1, 0, 0, 1, 1, 1 }, 8);
+	at += c.bits;
+	mend(chunk, (size_t)(at - chunk));
+	return (size_t)(at - chunk);
+}
+
+static void decode_rejects_codes_and_events_that_are_none(void **state)
+{
+	static const struct crafted all[] = {
+		{ 0, 16, 0, 102, 0, 0, 0, NULL },
+		{ 181, 255, 239, 165, 207, 9, 0x1f, NULL },
+		{ 181, 255, 239, 165, 207, 9, 0x20, "its codes need 69 bits" },
+		{ 181, 255, 239, 165, 207, 8, 0, "its codes need 69 bits" },
+		{ 181, 255, 239, 165, 207, 10, 0, "its codes need 69 bits" },
+		{ 0, 0, 240, 102, 0, 8, 0, NULL },
+		{ 182, 0, 0, 102, 0, 0, 0, "type 182" },
+		{ 255, 0, 0, 102, 0, 0, 0, "type 255" },
+		{ 0, 17, 0, 102, 0, 0, 0, "order 17" },
+		{ 0, 0, 241, 102, 0, 0, 0, "a code is none" },
+		{ 0, 0, 255, 102, 0, 0, 0, "a code is none" },
+		{ 0, 0, 0, 166, 0, 0, 0, "a code is none" },
+		{ 0, 0, 0, 255, 0, 0, 0, "a code is none" },
+		{ 0, 0, 0, 102, 208, 0, 0, "a code is none" },
+		{ 0, 0, 0, 102, 255, 0, 0, "a code is none" },
+		/* Nothing is in the lists before the first event. */
+		{ 0, 0, 0, 0, 0, 0, 0, "in no list" },
+		{ 0, 0, 0, 1, 0, 0, 0, "in no list" },
+		{ 112, 0, 0, 34, 0, 0, 0, "in no list" },
+		{ 154, 0, 0, 101, 0, 2, 0, "in no list" },
+	};
+	struct fixture *f = *state;
+	uint8_t chunk[200];
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+		size_t bytes = craft(chunk, sizeof(chunk), all[i]);
+
+		if (all[i].error)
+			assert_fails(db_chunk_decode(f->codec, "c", chunk, bytes, &f->back),
+				     ZR_CORRUPT, all[i].error);
+		else
+			assert_ok(db_chunk_decode(f->codec, "c", chunk, bytes, &f->back));
+	}
 }
 
 /* Whatever decodes is a batch that can be encoded again. */
@@ -588,32 +841,32 @@ static void any_damage_with_a_right_checksum_gives_an_error_or_a_valid_batch(voi
 {
 	struct fixture *f = *state;
 	struct test_random random = { 77 };
-	unsigned valid = 0, invalid = 0;
-	const uint8_t *again;
-	size_t bytes, bytes_again;
-	uint8_t *chunk, *broken;
 
-	fill_random(&f->batch, 10, 200);
-	chunk = encode(f, &bytes);
-	broken = malloc(bytes);
-	for (int i = 0; i < 20000; i++) {
-		memcpy(broken, chunk, bytes);
-		for (uint64_t j = test_draw(&random, 3) + 1; j > 0; j--)
-			broken[AT_VERSION + test_draw(&random, bytes - AT_VERSION)] =
-				(uint8_t)test_draw(&random, 256);
-		mend(broken, bytes);
-		if (db_chunk_decode(f->codec, "c", broken, bytes, &f->back)) {
-			zr_error_clear();
-			invalid++;
-			continue;
+	for (int version = 1; version <= 2; version++) {
+		unsigned valid = 0, invalid = 0;
+		const uint8_t *again;
+		size_t bytes, bytes_again;
+		uint8_t *chunk = any_chunk(f, version, &bytes), *broken = malloc(bytes);
+
+		for (int i = 0; i < 10000; i++) {
+			memcpy(broken, chunk, bytes);
+			for (uint64_t j = test_draw(&random, 3) + 1; j > 0; j--)
+				broken[AT_VERSION + test_draw(&random, bytes - AT_VERSION)] =
+					(uint8_t)test_draw(&random, 256);
+			mend(broken, bytes);
+			if (db_chunk_decode(f->codec, "c", broken, bytes, &f->back)) {
+				zr_error_clear();
+				invalid++;
+				continue;
+			}
+			valid++;
+			assert_ok(db_chunk_encode(f->codec, &f->back, &again, &bytes_again));
 		}
-		valid++;
-		assert_ok(db_chunk_encode(f->codec, &f->back, &again, &bytes_again));
+		/* Both happen, or this tries nothing. */
+		assert_true(valid > 0 && invalid > 0);
+		free(broken);
+		free(chunk);
 	}
-	/* Both happen, or this tries nothing. */
-	assert_true(valid > 0 && invalid > 0);
-	free(broken);
-	free(chunk);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -626,6 +879,7 @@ int main(void)
 		TEST(the_same_events_give_the_same_bytes),
 		TEST(two_sequences_at_once_cost_little),
 		TEST(a_decoder_written_from_the_text_reads_the_same),
+		TEST(a_queue_of_pages_that_come_and_go_costs_little),
 		TEST(times_of_a_coarse_clock_are_stored_in_its_unit),
 		TEST(the_span_agrees_with_a_loop_over_the_events),
 		TEST(events_without_slots_have_an_empty_slot_range),
@@ -636,7 +890,8 @@ int main(void)
 		TEST(decode_rejects_bytes_at_the_end),
 		TEST(decode_refuses_a_newer_format_by_name),
 		TEST(decode_rejects_lies_of_the_header),
-		TEST(decode_rejects_events_that_no_kernel_makes),
+		TEST(version_1_rejects_events_that_no_kernel_makes),
+		TEST(decode_rejects_codes_and_events_that_are_none),
 		TEST(any_damage_with_a_right_checksum_gives_an_error_or_a_valid_batch),
 	};
 

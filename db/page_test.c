@@ -67,9 +67,14 @@ static char *section(struct fixture *f, const char *name)
 	return strndup(from, (size_t)(to - from));
 }
 
-static size_t example_chunk(struct fixture *f, uint8_t *chunk, size_t room)
+/* Chunks of the same events, in the newest version and in version 1. */
+static const char *const examples[] = { "example", "old example" };
+
+enum { EXAMPLES = sizeof(examples) / sizeof(examples[0]) };
+
+static size_t example_chunk(struct fixture *f, int example, uint8_t *chunk, size_t room)
 {
-	char *text = section(f, "example"), *save, *line = strtok_r(text, "\n", &save);
+	char *text = section(f, examples[example]), *save, *line = strtok_r(text, "\n", &save);
 	size_t n = 0;
 
 	for (; line; line = strtok_r(NULL, "\n", &save)) {
@@ -115,7 +120,7 @@ static uint32_t example_events(struct fixture *f, struct db_event *events)
 
 /* ------------------------------------------------------------------------------------- the page */
 
-static void the_example_decodes_to_the_events_beside_it(void **state)
+static void the_examples_decode_to_the_events_beside_them(void **state)
 {
 	struct fixture *f = *state;
 	struct db_event events[EXAMPLE_EVENTS_MAX];
@@ -124,15 +129,18 @@ static void the_example_decodes_to_the_events_beside_it(void **state)
 	struct db_batch batch;
 	uint8_t chunk[1000];
 	char row[200];
-	size_t bytes = example_chunk(f, chunk, sizeof(chunk));
 	uint32_t n = example_events(f, events);
 
 	assert_ok(db_batch_init(&batch, &f->arena));
 	assert_ok(db_codec_new(0, &codec));
-	assert_ok(db_chunk_decode(codec, "example", chunk, bytes, &batch));
-	assert_int_equal(batch.n, n);
-	for (uint32_t i = 0; i < n; i++)
-		assert_same_event(db_batch_event(&batch, i), events[i]);
+	for (int example = 0; example < EXAMPLES; example++) {
+		size_t bytes = example_chunk(f, example, chunk, sizeof(chunk));
+
+		assert_ok(db_chunk_decode(codec, "example", chunk, bytes, &batch));
+		assert_int_equal(batch.n, n);
+		for (uint32_t i = 0; i < n; i++)
+			assert_same_event(db_batch_event(&batch, i), events[i]);
+	}
 	span = db_codec_span(codec);
 	snprintf(row, sizeof(row),
 		 "first_ns %llu, last_ns %llu, events %u, kinds %u, slot_min %u, slot_max %u, "
@@ -232,26 +240,68 @@ static FILE *second_reader(const char *option, const char *path)
 	return popen(command, "r");
 }
 
-static void the_second_reader_reads_the_example(void **state)
+static void the_second_reader_reads_the_examples(void **state)
 {
 	struct fixture *f = *state;
 	struct db_event events[EXAMPLE_EVENTS_MAX];
 	uint32_t n = example_events(f, events);
-	uint8_t chunk[1000];
-	size_t bytes = example_chunk(f, chunk, sizeof(chunk));
-	FILE *file, *out;
-	char path[300];
 
 	need_program("python3");
-	snprintf(path, sizeof(path), "%s/chunk", (const char *)f->folder);
-	file = fopen(path, "w");
-	assert_int_equal(fwrite(chunk, 1, bytes, file), bytes);
-	fclose(file);
-	out = second_reader("--chunk", path);
-	for (uint32_t i = 0; i < n; i++)
-		assert_line(out, 0, events[i]);
-	assert_int_equal(fgetc(out), EOF);
-	assert_int_equal(pclose(out), 0);
+	for (int example = 0; example < EXAMPLES; example++) {
+		uint8_t chunk[1000];
+		size_t bytes = example_chunk(f, example, chunk, sizeof(chunk));
+		char path[300];
+		FILE *file, *out;
+
+		snprintf(path, sizeof(path), "%s/chunk", (const char *)f->folder);
+		file = fopen(path, "w");
+		assert_int_equal(fwrite(chunk, 1, bytes, file), bytes);
+		fclose(file);
+		out = second_reader("--chunk", path);
+		for (uint32_t i = 0; i < n; i++)
+			assert_line(out, 0, events[i]);
+		assert_int_equal(fgetc(out), EOF);
+		assert_int_equal(pclose(out), 0);
+	}
+}
+
+/* The first `most` events of a file, by both readers. */
+static void assert_readers_agree(const char *path, uint64_t most)
+{
+	FILE *out = second_reader("", path);
+	const struct db_batch *batch;
+	struct db_reader *reader;
+	struct db *db;
+
+	assert_ok(db_open(path, DB_READ, &db));
+	assert_ok(db_reader_new(db, NULL, &reader));
+	for (;;) {
+		assert_ok(db_reader_next(reader, &batch));
+		if (!batch || !most)
+			break;
+		for (uint32_t i = 0; i < batch->n && most; i++, most--)
+			assert_line(out, batch->host, db_batch_event(batch, i));
+	}
+	if (!batch)
+		assert_int_equal(fgetc(out), EOF);
+	/* One that was not heard to the end dies of it. */
+	assert_int_equal(!pclose(out), !batch);
+	db_reader_free(reader);
+	assert_ok(db_close(db));
+}
+
+enum { SHIPPED_EVENTS = 20000 /* a second; all of them take a minute */ };
+
+static void the_second_reader_agrees_on_golden_and_shipped_files(void **state)
+{
+	static const char *const paths[] = { "db/golden/v1-two-hosts.zr",
+					     "db/golden/v1-chunks-of-2.zr", "traces/touch.zr",
+					     "traces/compile.zr" };
+
+	(void)state;
+	need_program("python3");
+	for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++)
+		assert_readers_agree(paths[i], SHIPPED_EVENTS);
 }
 
 enum { GENERATED = 4000, GENERATED_HOSTS = 2 };
@@ -314,11 +364,12 @@ static void the_second_reader_agrees_event_for_event(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(the_example_decodes_to_the_events_beside_it),
+		TEST(the_examples_decode_to_the_events_beside_them),
 		TEST(the_page_names_every_table_and_column),
 		TEST(file_1_tells_a_trace_by_the_magic_of_the_page),
-		TEST(the_second_reader_reads_the_example),
+		TEST(the_second_reader_reads_the_examples),
 		TEST(the_second_reader_agrees_event_for_event),
+		TEST(the_second_reader_agrees_on_golden_and_shipped_files),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Columns as byte planes: loops of encoding a chunk, free of branches that depend on data. Private to
- * db/.
+ * Columns as byte planes: loops of encoding a chunk, free of branches that depend on data. Private
+ * to db/.
  *
  * Planes are split in steps of DB_PLANES_STEP rows, since compilers vectorise a loop of a fixed
  * length at -O2. So arrays of values and planes have room for whole steps.

@@ -20,9 +20,14 @@ KINDS = ["OUT", "IN", "FREE", "WB", "RECLAIM", "SCAN", "WORKER", "SHRINK", "IO",
 OUTCOMES = [4, 4, 1, 5, 1, 2, 1, 3, None, 1, 4]
 OUT, IN, FREE, WB, IO = 0, 1, 2, 3, 8
 HAVE_SLOTS = (OUT, IN, FREE, WB, IO)
-COLUMNS = [  # name, group, width
-    ("kind", 0, 1), ("area", 0, 1), ("order", 0, 1), ("flags", 0, 1), ("memcg", 0, 2), ("task", 0, 4),
-    ("time", 1, 8), ("slot", 2, 4), ("len", 2, 2),
+GROUPS_1 = [  # name and width of the columns of each group
+    [("kind", 1), ("area", 1), ("order", 1), ("flags", 1), ("memcg", 2), ("task", 4)],
+    [("time", 8)],
+    [("slot", 4), ("len", 2)],
+]
+GROUPS_2 = [
+    [("type", 1), ("area", 1), ("order", 1), ("memcg", 2), ("task", 4)],
+    [("time", 1), ("slot", 1), ("len", 1)],
 ]
 
 
@@ -72,77 +77,157 @@ def crc32c(data):
     return crc ^ 0xFFFFFFFF
 
 
-def read_columns(chunk, n):
-    """The columns as lists of n numbers, as they are stored."""
-    masks = chunk[48:57]
-    columns, at = {}, 64
-    for group in range(3):
-        size, frame = struct.unpack_from("<II", chunk, 24 + 8 * group)
-        mine = [i for i, column in enumerate(COLUMNS) if column[1] == group]
-        need(all(masks[i] >> COLUMNS[i][2] == 0 for i in mine), "a mask has a bit too many")
-        need(size == n * sum(bin(masks[i]).count("1") for i in mine), "a group has a wrong size")
+def read_columns(chunk, n, groups, at):
+    """The columns as lists of n numbers, as they are stored, and what is left of the chunk; the frames begin at `at`."""
+    mask, columns = 48, {}
+    for number, group in enumerate(groups):
+        size, frame = struct.unpack_from("<II", chunk, 24 + 8 * number)
+        masks = chunk[mask : mask + len(group)]
+        mask += len(group)
+        need(all(m >> width == 0 for m, (_, width) in zip(masks, group)), "a mask has a bit too many")
+        need(size == n * sum(bin(m).count("1") for m in masks), "a group has a wrong size")
         need((size == 0) == (frame == 0) and at + frame <= len(chunk), "a frame has a wrong size")
         planes = decompress(chunk[at : at + frame], size) if size else b""
         at += frame
-        for i in mine:
+        for m, (name, width) in zip(masks, group):
             values = [0] * n
-            for p in range(COLUMNS[i][2]):
-                if masks[i] >> p & 1:
+            for p in range(width):
+                if m >> p & 1:
                     values = [v | byte << 8 * p for v, byte in zip(values, planes[:n])]
                     planes = planes[n:]
-            columns[COLUMNS[i][0]] = values
-    need(at == len(chunk), "bytes after the last frame")
-    return columns
+            columns[name] = values
+    return columns, chunk[at:]
 
 
-def check_event(kind, flags, order):
-    need(kind < len(KINDS), "unknown kind %d" % kind)
+def allowed(kind, flags):
+    """Whether the table of events has these flags for this kind."""
     if kind == IO:
-        valid = flags & 3 <= 2 and flags >> 2 & 7 <= 2 and not flags & 0x60
-    else:
-        allowed = {OUT: 0x78, IN: 0x40}.get(kind, 0)
-        valid = flags & 7 < OUTCOMES[kind] and not flags & 0x78 & ~allowed
-        valid = valid and (kind != OUT or (flags >> 3 & 7) <= 6 and order <= 16)
-    need(valid, "%s with flags 0x%02x, order %d" % (KINDS[kind], flags, order))
+        return flags & 3 <= 2 and flags >> 2 & 7 <= 2 and not flags & 0x60
+    more = {OUT: 0x78, IN: 0x40}.get(kind, 0)
+    return flags & 7 < OUTCOMES[kind] and not flags & 0x78 & ~more and (kind != OUT or flags >> 3 & 7 <= 6)
 
 
-def next_slot(kind, slot, length):
-    if kind in (OUT, IN, WB):
-        return slot + 1
-    if kind == FREE:
-        return slot + (length or 1)
-    if kind == IO:
-        return slot + (length + 7) // 8
-    return slot
+TYPES = [(kind, flags) for kind in range(len(KINDS)) for flags in range(256) if allowed(kind, flags)]
+
+
+def order_of(values):
+    """Where each event's values are: the order of types or kinds is a stable sort."""
+    place = [0] * len(values)
+    for at, event in enumerate(sorted(range(len(values)), key=values.__getitem__)):
+        place[event] = at
+    return place
+
+
+def unzigzag(z):
+    return -(z + 1) // 2 if z & 1 else z // 2
+
+
+class Bits:
+    def __init__(self, data):
+        self.data, self.at = data, 0
+
+    def take(self, n):
+        first, last = self.at // 8, (self.at + n + 7) // 8
+        need(last <= len(self.data), "too few bits")
+        value = int.from_bytes(self.data[first:last], "little") >> self.at % 8 & (1 << n) - 1
+        self.at += n
+        return value
+
+    def number(self, code, mantissa):
+        if code < 1 << mantissa:
+            return code
+        n = (code >> mantissa) - 1
+        return ((1 << mantissa) + code % (1 << mantissa) << n) + self.take(n)
+
+    def end(self):
+        need((self.at + 7) // 8 == len(self.data), "bytes after the last bits")
+        need(self.at % 8 == 0 or self.data[-1] >> self.at % 8 == 0, "bits after the last")
+
+
+class Slots:
+    """The lists, places and expected slots of version 2."""
+
+    def __init__(self):
+        self.lists = [], [], []
+        self.places, self.expected = defaultdict(int), defaultdict(int)
+
+    def read(self, code, z, kind, flags, task, length):
+        which = kind, kind == IO and flags >> 2 & 7 != 0
+        if code < 102:
+            slots = self.lists[code // 34]
+            place = self.places[which, code // 34] + unzigzag(z)
+            need(0 <= place < len(slots), "a place that is not in the list")
+            self.places[which, code // 34] = place + 1
+            slot = slots[place]
+        else:
+            slot = (self.expected[which, task % 64] + unzigzag(z)) % 2**32
+            ahead = {OUT: 1, IN: 1, WB: 1, FREE: length or 1, IO: length // 8}.get(kind, 0)
+            self.expected[which, task % 64] = (slot + ahead) % 2**32
+        if kind in (OUT, IN):
+            self.lists[kind].append(slot)
+        elif kind == IO and not which[1]:
+            self.lists[2].append(slot)
+        return slot
+
+
+def decode_2(chunk, n, time):
+    size, unit = struct.unpack_from("<II", chunk, 40)
+    columns, rest = read_columns(chunk, n, GROUPS_2, 56)
+    need(len(rest) == size, "a wrong number of bits")
+    need(all(number < len(TYPES) for number in columns["type"]), "an unknown type")
+    bits, slots, last_task, events = Bits(rest), Slots(), 1, []
+    for number, at in zip(columns["type"], order_of(columns["type"])):
+        kind, flags = TYPES[number]
+        area, order, memcg, task, time_code, slot_code, len_code = (
+            columns[name][at] for name in ("area", "order", "memcg", "task", "time", "slot", "len")
+        )
+        need(time_code <= 240 and slot_code <= 165 and len_code <= 207, "an unknown code")
+        task = last_task if task == 1 else 1 if task == last_task else task
+        last_task = task or last_task
+        delta = bits.take(64) if time_code == 240 else bits.number(time_code, 3)
+        z = bits.number(slot_code - min(slot_code // 34, 3) * 34, 1)
+        length = bits.number(len_code, 4)
+        slot = slots.read(slot_code, z, kind, flags, task, length)
+        before, time = time, (time + delta * unit) % 2**64
+        need(time >= before, "times descend")
+        events.append((time, kind, area, slot, order, memcg, task, length, flags))
+    bits.end()
+    return unit, events
+
+
+def next_slot_1(kind, slot, length):
+    return slot + {OUT: 1, IN: 1, WB: 1, FREE: length or 1, IO: (length + 7) // 8}.get(kind, 0)
+
+
+def decode_1(chunk, n, time):
+    zeros, unit = struct.unpack_from("<3sI", chunk.ljust(64), 57)
+    need(len(chunk) >= 64 and zeros == bytes(3), "not the header of version 1")
+    columns, rest = read_columns(chunk, n, GROUPS_1, 64)
+    need(not rest, "bytes after the last frame")
+    expected, events = defaultdict(int), []
+    for kind, at in zip(columns["kind"], order_of(columns["kind"])):
+        area, order, flags, memcg, task, delta, zigzag, length = (
+            columns[name][at] for name in ("area", "order", "flags", "memcg", "task", "time", "slot", "len")
+        )
+        need(kind < len(KINDS) and allowed(kind, flags), "an unknown event")
+        before, time = time, (time + delta * unit) % 2**64
+        need(time >= before, "times descend")
+        slot = (expected[kind, task % 64] + unzigzag(zigzag)) % 2**32
+        expected[kind, task % 64] = next_slot_1(kind, slot, length)
+        events.append((time, kind, area, slot, order, memcg, task, length, flags))
+    return unit, events
 
 
 def decode_chunk(chunk):
     """A list of (time, kind, area, slot, order, memcg, task, len, flags)."""
-    need(len(chunk) >= 64 and chunk[:4] == b"ZRCK", "not a chunk")
+    need(len(chunk) >= 56 and chunk[:4] == b"ZRCK", "not a chunk")
     need(crc32c(chunk[8:]) == struct.unpack_from("<I", chunk, 4)[0], "wrong checksum")
-    version, zero, n, time, zeros, unit = struct.unpack_from("<HHIQ33x3sI", chunk, 8)
-    need(version == 1 and zero == 0 and zeros == bytes(3), "not chunk version 1")
-    need(1 <= n <= 65536 and 1 <= unit <= 10**9, "impossible numbers in the header")
-    columns = read_columns(chunk, n)
-
-    # Where each event's values are: the order of kinds is a stable sort.
-    place = [0] * n
-    for at, event in enumerate(sorted(range(n), key=columns["kind"].__getitem__)):
-        place[event] = at
-    expected = defaultdict(int)
-    events = []
-    for i, kind in enumerate(columns["kind"]):
-        at = place[i]
-        area, order, flags, memcg, task, delta, zigzag, length = (
-            columns[name][at] for name in ("area", "order", "flags", "memcg", "task", "time", "slot", "len")
-        )
-        check_event(kind, flags, order)
-        before, time = time, (time + delta * unit) % 2**64
-        need(time >= before, "times descend")
-        difference = -(zigzag + 1) // 2 if zigzag & 1 else zigzag // 2
-        slot = (expected[kind, task % 64] + difference) % 2**32
-        expected[kind, task % 64] = next_slot(kind, slot, length)
-        events.append((time, kind, area, slot, order, memcg, task, length, flags))
+    version, zero, n, time = struct.unpack_from("<HHIQ", chunk, 8)
+    need(version in (1, 2) and zero == 0, "not chunk version 1 or 2")
+    need(1 <= n <= 65536, "an impossible number of events")
+    unit, events = (decode_1 if version == 1 else decode_2)(chunk, n, time)
+    need(1 <= unit <= 10**9, "an impossible time unit")
+    need(all(event[1] != OUT or event[4] <= 16 for event in events), "an impossible order")
     return events
 
 

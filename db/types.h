@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Types of events: the pairs of kind and flags that event.h allows, numbered by kind, then flags. One byte
- * says both, what is not allowed has no number, and events of one type are most like one another.
- * Private to db/.
+ * Types of events: the pairs of kind and flags that event.h allows, numbered by kind, then flags.
+ * One byte says both, what is not allowed has no number, and events of one type are most like one
+ * another. Private to db/.
  */
 #ifndef DB_TYPES_H
 #define DB_TYPES_H

@@ -22,14 +22,15 @@ def schema():
         return file.read().replace("page_size = 4096", "page_size = %d" % PAGE)
 
 
-def example_chunk():
-    """The chunk of the format's page: five events."""
+def example_chunk(name):
+    """A chunk of the format's page: five events."""
     with open(os.path.join(TOP, "db", "zreel-trace.5"), encoding="utf-8") as file:
-        text = file.read().split('.\\" BEGIN example\n')[1].split('.\\" END example')[0]
+        text = file.read().split('.\\" BEGIN %s\n' % name)[1].split('.\\" END %s' % name)[0]
     return bytes.fromhex("".join(line[6:] for line in text.splitlines()))
 
 
-CHUNK = example_chunk()
+CHUNK = example_chunk("example")
+CHUNK_1 = example_chunk("old example")
 ROW = (0, 5000000000, 5000080000, 5, 7, 4096, 4098, 5)
 
 
@@ -82,7 +83,19 @@ def zstd_of_zeros(size):
 
 
 def bomb():
-    """The header says 65536 events and the right sizes; the frames give 4096 times as much."""
+    """The header says 65536 events and the right sizes; the frame gives 4096 times as much."""
+    frame = zstd_of_zeros(1 << 28)
+    head = bytearray(56)
+    head[:4] = b"ZRCK"
+    struct.pack_into("<HHIQ", head, 8, 2, 0, 65536, 0)
+    struct.pack_into("<II", head, 24, 65536, len(frame))
+    struct.pack_into("<I", head, 44, 1)
+    head[48] = 1
+    return with_crc(bytes(head) + frame)
+
+
+def bomb_1():
+    """The same in a chunk of version 1."""
     frame = zstd_of_zeros(1 << 28)
     head = bytearray(64)
     head[:4] = b"ZRCK"
@@ -156,10 +169,14 @@ def main():
     flipped[100] ^= 1
     trace("flipped-bit.zr", chunk=bytes(flipped))
     trace("short-chunk.zr", chunk=CHUNK[:90])
-    trace("newer-chunk.zr", chunk=with_crc(CHUNK[:8] + b"\2" + CHUNK[9:]))
+    trace("newer-chunk.zr", chunk=with_crc(CHUNK[:8] + b"\3" + CHUNK[9:]))
     trace("huge-count.zr", chunk=with_crc(CHUNK[:12] + b"\xff\xff\xff\x7f" + CHUNK[16:]))
-    trace("wrong-kind.zr", chunk=with_crc(CHUNK[:73] + b"\x0b" + CHUNK[74:]))
+    trace("wrong-kind.zr", chunk=with_crc(CHUNK_1[:73] + b"\x0b" + CHUNK_1[74:]))
+    trace("wrong-type.zr", chunk=with_crc(CHUNK[:65] + b"\xb6" + CHUNK[66:]))
+    trace("no-place.zr", chunk=with_crc(CHUNK[:96] + b"\x04" + CHUNK[97:]))
+    trace("sound-1.zr", chunk=CHUNK_1)
     trace("bomb.zr", chunk=bomb(), row=(0, 0, 0, 65536, 1, 0, 0, 1))
+    trace("bomb-1.zr", chunk=bomb_1(), row=(0, 0, 0, 65536, 1, 0, 0, 1))
     trace("lying-row.zr", row=(*ROW[:3], 1 << 40, *ROW[4:]))
     trace("overlap.zr", "INSERT INTO chunk SELECT 2, host, first_ns, last_ns, events, kinds, slot_min, slot_max, memcgs, "
                         "data FROM chunk")
