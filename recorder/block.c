@@ -2,6 +2,8 @@
 /* Swap-outs and refaults from requests; see block.h. */
 #include "recorder/block.h"
 
+#define PASS_NS UINT64_C(10'000'000) /* between two shrinkers of one pass */
+
 static struct rec_block_issue *issue_of(struct rec_block *block, const struct db_event *event)
 {
 	uint32_t hash = (event->slot ^ (uint32_t)event->area << 24) * 0x9e3779b1u;
@@ -65,4 +67,18 @@ enum zr_err rec_block_event(struct rec_block *block, const struct db_event *even
 		return put_pages(block, told, event->len, put, arg);
 	told.len = (uint16_t)(event->len / block->sectors_per_slot);
 	return told.len ? put(arg, &told) : ZR_OK;
+}
+
+bool rec_block_begins_pass(struct rec_block *block, const struct rec_raw *raw)
+{
+	struct rec_raw *pass = &block->passes[raw->tid % REC_BLOCK_PASSES];
+	bool goes_on = pass->type == raw->type && pass->tid == raw->tid && pass->ret == raw->ret &&
+		       pass->order == raw->order && pass->swp != raw->swp &&
+		       raw->time_ns - pass->time_ns < PASS_NS;
+
+	if (goes_on)
+		pass->time_ns = raw->time_ns;
+	else
+		*pass = *raw;
+	return !goes_on;
 }

@@ -10,6 +10,10 @@
  * again was free in between). With zswap on it is the disk half. The completion counts, since each sector
  * completes once, whereas a request may be issued again; its task is that of the issue, which is kept in a
  * small table by first slot (a stale entry costs the task's name, nothing else).
+ *
+ * Passes of reclaim are told from the shrinkers that vmscan's mm_shrink_slab_start shows. A pass calls each
+ * shrinker once, so that a new one begins when the first is called again, and with another node or priority, or
+ * after a while. Passes in which no shrinker had anything do not show, nor does whose memory it was.
  */
 #ifndef RECORDER_BLOCK_H
 #define RECORDER_BLOCK_H
@@ -17,8 +21,9 @@
 #include <stdbool.h>
 
 #include "recorder/places.h"
+#include "recorder/raw.h"
 
-enum { REC_BLOCK_ISSUED = 4096 };
+enum { REC_BLOCK_ISSUED = 4096, REC_BLOCK_PASSES = 256 };
 
 struct rec_block {
 	bool zswap_off;
@@ -27,10 +32,14 @@ struct rec_block {
 		uint32_t slot, task;
 		uint8_t area;
 	} issued[REC_BLOCK_ISSUED];
+	struct rec_raw passes[REC_BLOCK_PASSES]; /* by task: what it began with, and when it was last seen */
 };
 
 /* An event that the fold made of a request: passes it on to `put`, and what it tells behind it. */
 enum zr_err rec_block_event(struct rec_block *block, const struct db_event *event,
 			    rec_event_fn *put, void *arg);
+
+/* Does a pass of reclaim begin with this REC_SLAB_START? */
+bool rec_block_begins_pass(struct rec_block *block, const struct rec_raw *raw);
 
 #endif

@@ -1225,6 +1225,7 @@ static const struct {
 	[REC_FRONTMERGE] = { on_io, PASSIVE },
 	[REC_LOST] = { on_lost, PASSIVE },
 	[REC_SAMPLE] = { on_sample, PASSIVE },
+	[REC_SLAB_START] = { on_slab, NEEDS_TASK },
 };
 
 /* A read that has not begun a load by the time its task does something else was of a zero-filled page. */

@@ -435,6 +435,34 @@ static void discard_frees_merge_and_scraps_tell_nothing([[maybe_unused]] void **
 	assert_int_equal(told.n, 5);
 }
 
+static bool begins(struct rec_block *block, uint64_t time_us, uint64_t shrinker, int node, uint8_t priority)
+{
+	return rec_block_begins_pass(block, &(struct rec_raw){ .type = REC_SLAB_START, .tid = 7,
+							       .time_ns = time_us * 1000,
+							       .swp = shrinker, .ret = node,
+							       .order = priority });
+}
+
+static void shrinkers_of_one_pass_count_once([[maybe_unused]] void **state)
+{
+	struct rec_block *block = calloc(1, sizeof(*block));
+
+	assert_non_null(block);
+	assert_true(begins(block, 1000, 0xa, 0, 12));
+	assert_false(begins(block, 1010, 0xb, 0, 12));
+	assert_false(begins(block, 1020, 0xc, 0, 12));
+	assert_true(begins(block, 1030, 0xa, 0, 12)); /* round again: the next memcg */
+	assert_false(begins(block, 1040, 0xc, 0, 12));
+	assert_true(begins(block, 1050, 0xb, 0, 11));
+	assert_true(begins(block, 1060, 0xc, 1, 11));
+	assert_false(begins(block, 1070, 0xd, 1, 11));
+	assert_true(begins(block, 900'000, 0xe, 1, 11)); /* long after */
+	assert_true(rec_block_begins_pass(block, &(struct rec_raw){ .type = REC_SLAB_START,
+								    .tid = 8, .swp = 0xa,
+								    .ret = 1, .order = 11 }));
+	free(block);
+}
+
 /* ------------------------------------------------------------------------------------------ others */
 
 static void files_of_a_flight_recorder_are_numbered([[maybe_unused]] void **state)
@@ -505,6 +533,7 @@ int main(void)
 		cmocka_unit_test(completed_read_is_a_refault_from_disk),
 		cmocka_unit_test(reason_is_not_guessed_while_zswap_is_on),
 		cmocka_unit_test(discard_frees_merge_and_scraps_tell_nothing),
+		cmocka_unit_test(shrinkers_of_one_pass_count_once),
 		cmocka_unit_test(files_of_a_flight_recorder_are_numbered),
 		cmocka_unit_test(clocks_that_count_no_nanoseconds_are_refused),
 		cmocka_unit_test(notes_stay_lines_and_stay_in_their_room),

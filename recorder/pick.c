@@ -52,6 +52,7 @@ static enum zr_err try_way(const struct rec_options *options, struct rec_source_
 	static const struct rec_probes none = { 0 };
 
 	*out = (struct rec_picked){ .ops = way->ops, .block_only = way->kind == REC_SOURCE_BLOCK };
+	setup.reclaim = out->block_only;
 	if (out->block_only)
 		setup.probes = &none;
 	else if (no_probes)

@@ -30,6 +30,7 @@ static const uint32_t needs[REC_TYPE_COUNT] = {
 	[REC_SLAB] = BIT(PRIO),	      [REC_COUNT_RET] = BIT(RET),     [REC_SHRINK_RET] = BIT(RET),
 	[REC_RQ_ISSUE] = BLOCK_FIELDS, [REC_RQ_COMPLETE] = BLOCK_FIELDS, [REC_RQ_MERGE] = BLOCK_FIELDS,
 	[REC_BACKMERGE] = BLOCK_FIELDS, [REC_FRONTMERGE] = BLOCK_FIELDS,
+	[REC_SLAB_START] = BIT(NID) | BIT(PRIORITY) | BIT(SHR),
 };
 
 const char *rec_type_name(enum rec_type type)
@@ -169,6 +170,10 @@ bool rec_raw_fill(struct rec_raw *raw, enum rec_type type, const struct rec_fiel
 	if (type == REC_SLAB) {
 		raw->ret = (int64_t)value_of(fields, REC_FIELD_NID);
 		raw->order = (uint8_t)value_of(fields, REC_FIELD_PRIO);
+	} else if (type == REC_SLAB_START) {
+		raw->ret = (int64_t)value_of(fields, REC_FIELD_NID);
+		raw->order = (uint8_t)value_of(fields, REC_FIELD_PRIORITY);
+		raw->swp = value_of(fields, REC_FIELD_SHR);
 	}
 	return true;
 }

@@ -17,6 +17,7 @@
  *   shrink         -         shrunk  -              -              -
  *   *_ret          -         -       return value   -              -       op: enum rec_how
  *   block_*        sector    -       -              sectors        -     op, dev too
+ *   mm_shrink_...  shrinker  -       node           -              priority    (of kernels without probes)
  *   lost           -         -       -              events         -     order: enum db_gap
  *
  * `swp` is the kernel's swap entry: type in bits 58-62, offset below (the same in all kernels so far).
@@ -57,6 +58,7 @@
 	X(RQ_MERGE, "block_rq_merge")                                                              \
 	X(BACKMERGE, "block_bio_backmerge")                                                        \
 	X(FRONTMERGE, "block_bio_frontmerge")                                                      \
+	X(SLAB_START, "mm_shrink_slab_start")                                                      \
 	X(LOST, "")                                                                                \
 	X(SAMPLE, "")
 
@@ -86,7 +88,9 @@ enum rec_type {
 	X(OFFSET, "offset")                                                                        \
 	X(HEAD, "head")           /* the bit of `flags`, where the record says it itself */       \
 	X(EVICTABLE, "evictable") /* the pool puts a swap entry in front of each object */        \
-	X(HOW, "how")             /* enum rec_how */
+	X(HOW, "how")             /* enum rec_how */                                               \
+	X(PRIORITY, "priority")   /* of mm_shrink_slab_start, and its shrinker */                 \
+	X(SHR, "shr")
 
 enum rec_field {
 #define X(id, name) REC_FIELD_##id,

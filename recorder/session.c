@@ -539,7 +539,8 @@ static enum zr_err round_until(struct session *session, uint64_t mark_ns, uint64
 		*bytes += some;
 		while (!err && ops->next(source, release_ns, &raw)) {
 			session->hits[raw.type]++;
-			err = rec_fold_add(session->fold, &raw);
+			if (raw.type != REC_SLAB_START || rec_block_begins_pass(&session->block, &raw))
+				err = rec_fold_add(session->fold, &raw);
 		}
 		session->done_ns = ops->reached(source, release_ns);
 	} while (!err && session->done_ns < release_ns);

@@ -7,7 +7,8 @@
  *            written only to define probes, and only read if they are there already)
  *
  * What is recorded is the caller's choice: the probes, and the block requests that a filter selects. A
- * source without probes records the requests alone (block.h makes swap-outs and refaults of them).
+ * source without probes records the requests and what vmscan says of reclaim (block.h makes swap-outs, refaults
+ * and passes of reclaim of them).
  */
 #ifndef RECORDER_SOURCE_H
 #define RECORDER_SOURCE_H
@@ -37,6 +38,7 @@ struct rec_source_setup {
 	const char *block_filter; /* in the kernel's words: "dev == 1 || ..." */
 	const char *clock;	  /* of those that count nanoseconds */
 	uint64_t ring_bytes;	  /* a CPU, in the kernel */
+	bool reclaim;		  /* also vmscan's mm_shrink_slab_start, if the kernel has it */
 	const int *cgroup_fds;	  /* perf: only what tasks of these cgroups do; n_cgroups 0 = all tasks */
 	uint32_t n_cgroups;
 	struct rec_notes *notes;

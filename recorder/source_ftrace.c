@@ -77,12 +77,30 @@ static enum zr_err filter_block(struct rec_source *source, const char *filter)
 	return err;
 }
 
+/* As of passes of reclaim, an event of the kernel's own that may be missing. */
+static enum zr_err add_reclaim(struct rec_source *source, struct rec_notes *notes)
+{
+	const char *event = rec_type_name(REC_SLAB_START);
+	enum zr_err err = rec_tracefs_add_event(source->tracefs, "vmscan", event, NULL);
+
+	if (!err)
+		err = decode(source, "vmscan", event, REC_SLAB_START);
+	if (!err)
+		return ZR_OK;
+	rec_note(notes, "probe.missing.reclaim", "passes of reclaim are not recorded: %s",
+		 zr_error_text());
+	zr_error_clear();
+	return ZR_OK;
+}
+
 static enum zr_err add_events(struct rec_source *source, const struct rec_source_setup *setup)
 {
 	enum zr_err err = ZR_OK;
 
 	for (uint32_t i = 0; !err && i < setup->probes->n; i++)
 		err = add_probe(source, &setup->probes->probe[i], setup->notes);
+	if (!err && setup->reclaim)
+		err = add_reclaim(source, setup->notes);
 	if (!err)
 		err = filter_block(source, setup->block_filter);
 	for (uint32_t i = 0; !err && i < REC_BLOCK_TYPES; i++)

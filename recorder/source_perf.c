@@ -51,7 +51,7 @@ struct rec_source {
 	struct rec_merge *merge;
 	struct cpu *cpus; /* by number */
 	uint32_t n_cpus, n_on;
-	struct event events[REC_PROBES_MAX + REC_BLOCK_TYPES]; /* the block events at the end */
+	struct event events[REC_PROBES_MAX + 1 + REC_BLOCK_TYPES]; /* the block events at the end */
 	uint32_t n_events, n_probes;
 	const int *cgroup_fds;
 	uint32_t n_cgroups; /* 0 = all tasks */
@@ -370,12 +370,25 @@ static enum zr_err add_probe(struct rec_source *source, const struct rec_source_
 	return ZR_OK;
 }
 
+/* As of passes of reclaim, an event of the kernel's own that may be missing. */
+static void add_reclaim(struct rec_source *source, const struct rec_source_setup *setup)
+{
+	if (!add_event(source, setup->paths->tracefs, "vmscan",
+		       (struct event){ .name = rec_type_name(REC_SLAB_START), .type = REC_SLAB_START }))
+		return;
+	rec_note(setup->notes, "probe.missing.reclaim", "passes of reclaim are not recorded: %s",
+		 zr_error_text());
+	zr_error_clear();
+}
+
 static enum zr_err add_events(struct rec_source *source, const struct rec_source_setup *setup)
 {
 	enum zr_err err = ZR_OK;
 
 	for (uint32_t i = 0; !err && i < setup->probes->n; i++)
 		err = add_probe(source, setup, &setup->probes->probe[i]);
+	if (!err && setup->reclaim)
+		add_reclaim(source, setup);
 	source->n_probes = source->n_events;
 	snprintf(source->block_filter, sizeof(source->block_filter), "%s", setup->block_filter);
 	for (uint32_t i = 0; !err && i < REC_BLOCK_TYPES; i++)
