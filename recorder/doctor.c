@@ -261,10 +261,10 @@ static void check_swap(struct look *look)
 		zr_error_clear();
 	check = add_check(look, "swap", n);
 	for (uint32_t i = 0; i < n; i++) {
-		rec_swap_map(&swaps[i]);
+		rec_swap_map(&look->paths, &swaps[i]);
 		if (swaps[i].unmapped[0]) {
 			unmapped++;
-			advise(check, "requests of a file are not recorded: %.200s",
+			advise(check, "its requests are not recorded: %.200s",
 			       swaps[i].unmapped);
 		}
 		rec_swap_unmap(&swaps[i]);

@@ -12,6 +12,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "recorder/dm.h"
 #include "recorder/trace.h"
 
 enum { PATH_BYTES = 1024, VALUE_BYTES = 512 };
@@ -236,29 +237,83 @@ static bool take_swap(const struct rec_paths *paths, char *line, struct rec_swap
 	return true;
 }
 
-void rec_swap_map(struct rec_swap *swap)
+/* The pieces of a file on the device of its file system. */
+static enum zr_err map_file(const struct rec_swap *swap, uint32_t page, struct rec_extents *extents)
 {
-	uint32_t page = (uint32_t)sysconf(_SC_PAGESIZE);
 	const struct rec_geometry geometry = { .page_bytes = page, .slots = swap->row.slots,
 					       .start_sector = swap->area.start_sector };
-	uint32_t n = 0;
-	enum zr_err err;
 
-	if (!swap->row.is_file)
-		return;
 	/* As of btrfs, whose addresses are not of any one disk. */
 	if (!swap->row.major)
-		err = zr_fail(ZR_UNSUPPORTED,
-			      "mapping the swap file %s to its disk: its file system has none of its own",
-			      swap->path);
-	else
-		err = rec_extents_read(swap->path, &geometry, &swap->extents, &n);
+		return zr_fail(ZR_UNSUPPORTED,
+			       "mapping the swap file %s to its disk: its file system has none of its own",
+			       swap->path);
+	return rec_extents_read(swap->path, &geometry, &extents->list, &extents->n);
+}
+
+static enum zr_err map_device(const struct rec_swap *swap, struct rec_extents *extents)
+{
+	extents->list = calloc(1, sizeof(*extents->list));
+	if (!extents->list)
+		return zr_fail(ZR_NOMEM, "no memory for the pieces of a swap area");
+	extents->list[0].slots = (uint32_t)swap->row.slots;
+	extents->n = 1;
+	return ZR_OK;
+}
+
+/* Of devices that hand on what they get, or keep it in memory, nobody sees requests. */
+static bool has_requests(const struct rec_paths *paths, uint32_t dev)
+{
+	char path[PATH_BYTES];
+
+	snprintf(path, sizeof(path), "%s/dev/block/%u:%u", paths->sys, dev >> 20, dev & 0xfffff);
+	if (access(path, F_OK) < 0)
+		return true; /* nobody can tell */
+	strcat(path, "/mq");
+	return access(path, F_OK) == 0;
+}
+
+static enum zr_err find_disk(const struct rec_paths *paths, const struct rec_swap *swap,
+			     struct rec_extents *extents, uint32_t *disk)
+{
+	uint32_t page = (uint32_t)sysconf(_SC_PAGESIZE);
+	bool mapped = rec_dm_is(paths, *disk);
+	enum zr_err err = ZR_OK;
+
+	if (swap->row.is_file)
+		err = map_file(swap, page, extents);
+	else if (mapped)
+		err = map_device(swap, extents);
+	if (!err && mapped)
+		err = rec_dm_to_disk(paths, page / 512, extents, disk);
+	if (err || has_requests(paths, *disk))
+		return err;
+	return zr_fail(ZR_UNSUPPORTED, "%s is on %u:%u, which has no requests (as zram, md or brd)",
+		       swap->path, *disk >> 20, *disk & 0xfffff);
+}
+
+void rec_swap_map(const struct rec_paths *paths, struct rec_swap *swap)
+{
+	uint32_t disk = swap->area.disk_dev;
+	struct rec_extents extents = { 0 };
+	enum zr_err err = find_disk(paths, swap, &extents, &disk);
+
 	snprintf(swap->unmapped, sizeof(swap->unmapped), "%s", err ? zr_error_text() : "");
-	if (err)
+	if (err) {
 		zr_error_clear();
-	swap->area.extents = swap->extents;
-	swap->area.n_extents = n;
-	swap->area.sectors_per_slot = n ? page / 512 : 0;
+		free(extents.list);
+		extents = (struct rec_extents){ 0 };
+	}
+	if (disk != swap->area.disk_dev && !err) {
+		swap->area.disk_dev = swap->area.part_dev = disk;
+		swap->area.start_sector = 0;
+	}
+	swap->extents = extents.list;
+	swap->area.extents = extents.list;
+	swap->area.n_extents = extents.n;
+	if (err || swap->row.is_file)
+		swap->area.sectors_per_slot =
+			extents.n ? (uint32_t)sysconf(_SC_PAGESIZE) / 512 : 0;
 }
 
 void rec_swap_unmap(struct rec_swap *swap)
@@ -336,7 +391,7 @@ enum zr_err rec_swap_put_queue(struct db *db, const struct rec_paths *paths,
 	snprintf(key, sizeof(key), DB_ENV_QUEUE_PREFIX "%u.model", id);
 	if (!err)
 		err = put_file(db, key, path);
-	return err || !swap->row.is_file ? err : put_extents(db, swap, id);
+	return err || (!swap->extents && !swap->unmapped[0]) ? err : put_extents(db, swap, id);
 }
 
 /* ----------------------------------------------------------------------------------------- samples */

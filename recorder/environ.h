@@ -22,8 +22,8 @@ struct rec_swap {
 	struct rec_area area;
 	struct db_area row;
 	char path[512];
-	struct rec_extent *extents; /* of a file, once mapped; area points to them */
-	char unmapped[256];	    /* why a file's requests cannot be told; "" = they can */
+	struct rec_extent *extents; /* of a file or a mapped device, once found out; area points to them */
+	char unmapped[256];	    /* why its requests cannot be told; "" = they can */
 };
 
 enum { REC_SWAPS_MAX = REC_SWP_TYPES };
@@ -32,9 +32,9 @@ enum { REC_SWAPS_MAX = REC_SWP_TYPES };
  * in between leave no trace there). */
 enum zr_err rec_swaps_read(const struct rec_paths *paths, struct rec_swap *swaps, uint32_t *n);
 
-/* Finds out where a file lies on its disk; a partition needs no finding out. What cannot be mapped stays
- * without requests, and says so in the trace. */
-void rec_swap_map(struct rec_swap *swap);
+/* Finds out where a file, or a device of device mapper, lies on its disk; a partition needs no finding out. What
+ * cannot be mapped stays without requests, and says so in the trace. */
+void rec_swap_map(const struct rec_paths *paths, struct rec_swap *swap);
 void rec_swap_unmap(struct rec_swap *swap);
 
 /* Is zswap switched on? Also true where nobody can tell. */

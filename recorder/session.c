@@ -142,7 +142,7 @@ static enum zr_err add_area(struct session *session, struct rec_swap *swap, uint
 	enum zr_err err;
 
 	swap->area.type = swap->row.type = type;
-	rec_swap_map(swap);
+	rec_swap_map(&session->paths, swap);
 	err = rec_fold_area(session->fold, &swap->area, &id);
 	swap->row.id = id;
 	*ours = *swap;
