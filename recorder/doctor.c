@@ -7,6 +7,8 @@
  * that what is shown here is what a recording does.
  */
 #include <errno.h>
+#include <fcntl.h>
+#include <linux/capability.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +20,7 @@
 #include "recorder/files.h"
 #include "recorder/probes.h"
 #include "recorder/recorder.h"
+#include "recorder/source.h"
 
 struct look {
 	struct rec_paths paths;
@@ -26,11 +29,6 @@ struct look {
 	struct rec_probes probes;
 	struct rec_doctor *out;
 };
-
-static const char *const block_events[] = { "block_rq_issue", "block_rq_complete", "block_rq_merge",
-					    "block_bio_backmerge", "block_bio_frontmerge" };
-
-enum { N_BLOCK_EVENTS = sizeof(block_events) / sizeof(*block_events) };
 
 /* --------------------------------------------------------------------------------------------- looking */
 
@@ -108,19 +106,21 @@ static void add_gap(struct look *look, const struct rec_probe_gap *gap)
 }
 
 /* The kernel's own events: whether they are there can be seen only where tracefs can be read. */
-static void add_block_event(struct look *look, const char *name)
+static void add_kernel_event(struct look *look, const char *system, enum rec_type type,
+			     const char *lost)
 {
+	const char *name = rec_type_name(type);
 	struct rec_doctor_event *event = new_event(look->out, name);
 	char path[512];
 
 	event->form = "tracepoint";
-	event->lost = "requests of the swap device are not recorded (IO)";
+	event->lost = lost;
 	snprintf(path, sizeof(path), "%s/events", look->paths.tracefs);
 	event->ok = true;
-	if (!look->paths.tracefs[0] || access(path, X_OK) < 0)
+	if (!look->paths.tracefs[0] || faccessat(AT_FDCWD, path, X_OK, AT_EACCESS) < 0)
 		return;
-	snprintf(path, sizeof(path), "%s/events/block/%s", look->paths.tracefs, name);
-	event->ok = access(path, F_OK) == 0;
+	snprintf(path, sizeof(path), "%s/events/%s/%s", look->paths.tracefs, system, name);
+	event->ok = faccessat(AT_FDCWD, path, F_OK, AT_EACCESS) == 0;
 	if (!event->ok)
 		snprintf(event->why, sizeof(event->why), "no %.240s", path);
 }
@@ -136,11 +136,14 @@ static void add_events(struct look *look)
 		add_gap(look, &look->probes.gaps[i]);
 		out->probes_work = out->probes_work && !look->probes.gaps[i].vital;
 	}
-	for (uint32_t i = 0; i < N_BLOCK_EVENTS; i++)
-		add_block_event(look, block_events[i]);
+	for (uint32_t i = 0; i < REC_BLOCK_TYPES; i++)
+		add_kernel_event(look, "block", rec_block_types[i],
+				 "requests of the swap device are not recorded (IO)");
+	add_kernel_event(look, "vmscan", REC_SLAB_START,
+			 "passes of reclaim are not recorded by --source block (RECLAIM)");
 }
 
-static_assert(REC_PROBES_MAX + N_BLOCK_EVENTS <= REC_DOCTOR_EVENTS, "all events have room");
+static_assert(REC_PROBES_MAX + REC_BLOCK_TYPES + 1 <= REC_DOCTOR_EVENTS, "all events have room");
 
 /* ---------------------------------------------------------------------------------------------- checks */
 
@@ -150,6 +153,14 @@ static struct rec_doctor_check *add_check(struct look *look, const char *name, b
 
 	*check = (struct rec_doctor_check){ .name = name, .ok = ok };
 	return check;
+}
+
+static bool check_ok(const struct rec_doctor *doctor, const char *name)
+{
+	for (uint32_t i = 0; i < doctor->n_checks; i++)
+		if (strcmp(doctor->checks[i].name, name) == 0)
+			return doctor->checks[i].ok;
+	return true; /* one that does not arise here */
 }
 
 __attribute__((format(printf, 2, 3))) static void found(struct rec_doctor_check *check,
@@ -241,7 +252,7 @@ static void check_tracefs(struct look *look)
 	if (!dir[0]) {
 		found(check, "not mounted, or not to be seen from here");
 		advise(check, "mount -t tracefs tracefs /sys/kernel/tracing");
-	} else if (access(path, W_OK) < 0) {
+	} else if (faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) < 0) {
 		found(check, "%s: %s", path, strerror(errno));
 		advise(check, "record as root; or define the printed probes as root once, and record with "
 			      "--source perf and CAP_PERFMON");
@@ -249,6 +260,57 @@ static void check_tracefs(struct look *look)
 		check->ok = true;
 		found(check, "%s can be written", dir);
 	}
+}
+
+static bool has_capability(const struct look *look, int capability)
+{
+	char *status = rec_file_readf("%s/self/status", look->paths.proc);
+	const char *at = status ? strstr(status, "CapEff:") : NULL;
+	uint64_t set = at ? strtoull(at + strlen("CapEff:"), NULL, 16) : 0;
+
+	free(status);
+	return set >> capability & 1;
+}
+
+/* All that a recording cannot do without, as somebody defined it. */
+static bool has_canonical_events(const struct look *look)
+{
+	uint32_t there = rec_group_types(look->paths.tracefs, REC_CANONICAL_GROUP);
+
+	for (uint32_t i = 0; i < look->probes.n; i++)
+		if (look->probes.probe[i].vital && !(there >> look->probes.probe[i].type & 1))
+			return false;
+	return look->probes.n;
+}
+
+/* More than 2 is Debian's and its kin's: there CAP_PERFMON is not enough. */
+static bool perf_is_allowed(const struct look *look, long paranoid)
+{
+	return paranoid < 0 || has_capability(look, CAP_SYS_ADMIN) ||
+	       (paranoid <= 2 && has_capability(look, CAP_PERFMON));
+}
+
+static void check_perf(struct look *look)
+{
+	struct rec_doctor_check *check = add_check(look, "perf", false);
+	bool there = has_canonical_events(look), allowed;
+	char text[32];
+	long paranoid;
+
+	if (!rec_file_line(text, sizeof(text), "%s/sys/kernel/perf_event_paranoid", look->paths.proc)) {
+		found(check, "this kernel has no perf events");
+		return;
+	}
+	paranoid = strtol(text, NULL, 10);
+	allowed = perf_is_allowed(look, paranoid);
+	check->ok = allowed && (there || check_ok(look->out, "tracefs"));
+	found(check, "kernel.perf_event_paranoid is %ld; this process may%s open events; the printed ones %s",
+	      paranoid, allowed ? "" : " not", there ? "exist" : "do not exist");
+	if (!allowed)
+		advise(check, "for --source perf: CAP_PERFMON with a kernel.perf_event_paranoid of at most 2, or "
+			      "CAP_SYS_ADMIN; and CAP_DAC_READ_SEARCH, or tracefs mounted so that it can be read");
+	else if (!check->ok)
+		advise(check, "have root define them, once: zreel doctor --print-probes");
 }
 
 static void check_swap(struct look *look)
@@ -297,17 +359,9 @@ static void check_cgroup(struct look *look)
 		advise(check, "--cgroup needs it: mount -t cgroup2 cgroup2 /sys/fs/cgroup");
 }
 
-static bool check_ok(const struct rec_doctor *doctor, const char *name)
-{
-	for (uint32_t i = 0; i < doctor->n_checks; i++)
-		if (strcmp(doctor->checks[i].name, name) == 0)
-			return doctor->checks[i].ok;
-	return true; /* one that does not arise here */
-}
-
 static void (*const checks[])(struct look *look) = {
 	check_symbols, check_types, check_dynamic_events, check_lockdown,
-	check_tracefs, check_swap,  check_zswap,	  check_cgroup,
+	check_tracefs, check_perf,  check_swap,		  check_zswap,	  check_cgroup,
 };
 
 enum { N_CHECKS = sizeof(checks) / sizeof(*checks) };
@@ -330,7 +384,8 @@ enum zr_err rec_doctor(const struct rec_doctor_roots *roots, struct rec_doctor *
 		add_events(look);
 		for (uint32_t i = 0; i < N_CHECKS; i++)
 			checks[i](look);
-		out->can_record = out->probes_work && check_ok(out, "tracefs") &&
+		out->can_record = out->probes_work &&
+				  (check_ok(out, "tracefs") || check_ok(out, "perf")) &&
 				  check_ok(out, "lockdown") && check_ok(out, "swap");
 	}
 	rec_btf_close(look->btf);

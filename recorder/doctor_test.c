@@ -192,6 +192,38 @@ static void what_is_in_the_way_is_told([[maybe_unused]] void **state)
 	close_host(host);
 }
 
+/* CapEff of a process with CAP_PERFMON and CAP_DAC_READ_SEARCH alone. */
+#define FEW_CAPABILITIES "Name:\tx\nCapEff:\t0000004000000004\n"
+
+static void perf_will_do_where_tracefs_cannot_be_written([[maybe_unused]] void **state)
+{
+	struct host *host = open_host(V6_12, FUNCTIONS_6_12 " trace_fprobe_create");
+	char name[64];
+
+	/* Not dynamic_events, so that nobody can write it. */
+	assert_int_equal(unlink(path_of(host, "tracing/dynamic_events")), 0);
+	make_file(host, "proc/self/status", FEW_CAPABILITIES);
+	make_file(host, "proc/sys/kernel/perf_event_paranoid", "2\n");
+	assert_int_equal(rec_doctor(&host->roots, &host->doctor), ZR_OK);
+	assert_false(host->doctor.can_record);
+	assert_false(check(host, "perf")->ok);
+	assert_non_null(strstr(check(host, "perf")->advice, "--print-probes"));
+	for (uint32_t i = 0; i < host->doctor.n_events; i++) {
+		snprintf(name, sizeof(name), "tracing/events/zreel/%s/id", host->doctor.events[i].event);
+		make_file(host, name, "1\n");
+	}
+	make_file(host, "tracing/events/block/block_rq_issue/id", "2\n");
+	assert_int_equal(rec_doctor(&host->roots, &host->doctor), ZR_OK);
+	assert_true(check(host, "perf")->ok);
+	assert_true(host->doctor.can_record);
+	/* Debian's default. */
+	make_file(host, "proc/sys/kernel/perf_event_paranoid", "3\n");
+	assert_int_equal(rec_doctor(&host->roots, &host->doctor), ZR_OK);
+	assert_false(host->doctor.can_record);
+	assert_non_null(strstr(check(host, "perf")->advice, "at most 2"));
+	close_host(host);
+}
+
 static char *printed(const struct host *host, enum zr_err expected)
 {
 	char *text;
@@ -255,6 +287,7 @@ int main(void)
 		cmocka_unit_test(host_without_types_is_told_what_it_cannot),
 		cmocka_unit_test(hidden_function_costs_its_figures),
 		cmocka_unit_test(what_is_in_the_way_is_told),
+		cmocka_unit_test(perf_will_do_where_tracefs_cannot_be_written),
 		cmocka_unit_test(printed_probes_have_the_canonical_names),
 		cmocka_unit_test(kprobes_are_printed_as_kprobes),
 		cmocka_unit_test(printing_without_what_is_vital_fails_and_says_so),

@@ -7,9 +7,6 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The group that plain tracefs, trace-cmd and perf users define the canonical events in. */
-#define CANONICAL_GROUP "zreel"
-
 static const struct way {
 	enum rec_source_kind kind;
 	const struct rec_source_ops *ops;
@@ -42,8 +39,8 @@ static void choose_group(const struct rec_options *options, struct rec_source_se
 {
 	setup->events = kind == REC_SOURCE_PERF ? options->events : NULL;
 	if (kind == REC_SOURCE_PERF && !setup->events && !can_define(setup) &&
-	    rec_group_types(setup->paths->tracefs, CANONICAL_GROUP))
-		setup->events = CANONICAL_GROUP;
+	    rec_group_types(setup->paths->tracefs, REC_CANONICAL_GROUP))
+		setup->events = REC_CANONICAL_GROUP;
 }
 
 static enum zr_err try_way(const struct rec_options *options, struct rec_source_setup setup,

@@ -97,6 +97,9 @@ enum zr_err rec_clock_check(const char *name);
 extern const enum rec_type rec_block_types[];
 enum { REC_BLOCK_TYPES = 5 };
 
+/* The group that users of plain tracefs, trace-cmd and perf define the canonical events in. */
+#define REC_CANONICAL_GROUP "zreel"
+
 /* The probes' types among the events that a group has already: those are used instead of our own. */
 uint32_t rec_group_types(const char *tracefs_dir, const char *group);
 
