@@ -20,6 +20,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "recorder/perf.h"
@@ -497,8 +498,9 @@ static enum zr_err open_all(struct rec_source *source, const struct rec_source_s
 	const struct rec_tracefs_setup tracefs = { .dir = setup->paths->tracefs };
 	enum zr_err err = ZR_OK;
 
-	if (source->clock_id < 0)
-		return zr_fail(ZR_USAGE, "trace clock %s: perf takes mono, mono_raw, boot and tai",
+	/* Of tracepoints, which may be hit in an NMI, perf reads no other. */
+	if (source->clock_id != CLOCK_MONOTONIC && source->clock_id != CLOCK_MONOTONIC_RAW)
+		return zr_fail(ZR_USAGE, "trace clock %s: perf takes only mono and mono_raw",
 			       setup->clock);
 	if (setup->probes->n && !setup->events)
 		err = rec_tracefs_open(&tracefs, &source->tracefs);
