@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* zreel-record: the recorder alone, without importers and user interface, for hosts where nothing else of zreel
- * is wanted. */
+/* zreel-record: the recorder alone, without importers and user interface, for hosts where nothing
+ * else of zreel is wanted. */
 #include <getopt.h>
 #include <signal.h>
 #include <stdio.h>
@@ -39,34 +39,36 @@ static const struct row {
 } rows[] = {
 #define X(kind, letter, name, member, value, help)                                                 \
 	{ KIND_##kind, letter, name, offsetof(struct values, member), value, help },
-	REC_ARGUMENTS(X)
-	X(FLAG, 'q', "quiet", quiet, NULL, "no summary, no status line")
-	X(FLAG, 'h', "help", help, NULL, "this")
+	REC_ARGUMENTS(X) X(FLAG, 'q', "quiet", quiet, NULL, "no summary, no status line")
+		X(FLAG, 'h', "help", help, NULL, "this")
 #undef X
 };
 
 enum { N_ROWS = sizeof(rows) / sizeof(*rows), FIRST_CODE = 256 };
 
-static const char usage_text[] =
-	"usage: zreel-record -o FILE [OPTION]... [--] [CMD...]\n"
-	"\n"
-	"Records swap and zswap traffic of the running kernel into the trace FILE, until CMD ends, the duration is\n"
-	"over, or a signal (Ctrl-C) comes. Source ftrace takes root; perf takes CAP_PERFMON where the probes exist\n"
-	"already; block takes no probes.\n"
-	"\n";
+static const char usage_text[] = "usage: zreel-record -o FILE [OPTION]... [--] [CMD...]\n"
+				 "\n"
+				 "Records swap and zswap traffic of the running kernel into the "
+				 "trace FILE, until CMD ends, the duration is\n"
+				 "over, or a signal (Ctrl-C) comes. Source ftrace takes root; perf "
+				 "takes CAP_PERFMON where the probes exist\n"
+				 "already; block takes no probes.\n"
+				 "\n";
 
 static const char example_text[] =
 	"\n"
 	"example: zreel-record -o t.zr --cgroup /sys/fs/cgroup/job -- make -j4\n"
 	"\n"
-	"Exit status: 0 done, 1 failed, 2 wrong usage, 3 bad input, 4 not permitted or not supported here.\n";
+	"Exit status: 0 done, 1 failed, 2 wrong usage, 3 bad input, 4 not permitted or not "
+	"supported here.\n";
 
 static void print_help(void)
 {
 	fputs(usage_text, stdout);
 	for (uint32_t i = 0; i < N_ROWS; i++) {
 		char left[64];
-		int n = snprintf(left, sizeof(left), rows[i].letter ? "-%c, " : "    ", rows[i].letter);
+		int n = snprintf(left, sizeof(left), rows[i].letter ? "-%c, " : "    ",
+				 rows[i].letter);
 
 		snprintf(left + n, sizeof(left) - (size_t)n, "--%s %s", rows[i].name,
 			 rows[i].value ? rows[i].value : "");
@@ -232,7 +234,9 @@ static void on_status([[maybe_unused]] void *arg, const struct rec_status *statu
 {
 	double seconds = (double)status->elapsed_ns / 1e9;
 
-	fprintf(stderr, "\rrecording %.0f s  %.0f events/s  out %.0f/s in %.0f/s  pool %llu MiB  %llu KiB written",
+	fprintf(stderr,
+		"\rrecording %.0f s  %.0f events/s  out %.0f/s in %.0f/s  pool %llu MiB  %llu KiB "
+		"written",
 		seconds, (double)status->raw_events / seconds, (double)status->pages_out / seconds,
 		(double)status->pages_in / seconds, (unsigned long long)status->pool_bytes >> 20,
 		(unsigned long long)status->chunk_bytes >> 10);

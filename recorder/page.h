@@ -1,25 +1,26 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The events of one sub-buffer, as the kernel's ring buffer lays them out and `trace_pipe_raw` hands it over.
+ * The events of one sub-buffer, as the kernel's ring buffer lays them out and `trace_pipe_raw`
+ *hands it over.
  *
  *	offset  0  u64  time of the page
- *	        8  u64  bytes of events behind the head (27 bits); bit 31: events were lost before them;
- *	                bit 30: how many is told by a u64 behind the events
- *	       16       events, each on a multiple of 4:
+ *	        8  u64  bytes of events behind the head (27 bits); bit 31: events were lost before
+ *them; bit 30: how many is told by a u64 behind the events 16       events, each on a multiple of
+ *4:
  *
  *	u32 kind (5 bits), time since the last (27 bits)
  *	      1..28   4 x kind bytes of data follow
  *	      0       a u32 follows: the bytes of data + 4
- *	      29      padding; without a time the rest of the page is void, else a u32 follows: the bytes behind it
- *	              and itself, that were taken back
- *	      30      a u32 follows: upper bits of the time that passes
- *	      31      a u32 follows: upper bits of the time that it is; the highest 5 of 64 are as before
+ *	      29      padding; without a time the rest of the page is void, else a u32 follows: the
+ *bytes behind it and itself, that were taken back 30      a u32 follows: upper bits of the time
+ *that passes 31      a u32 follows: upper bits of the time that it is; the highest 5 of 64 are as
+ *before
  *
  * Nothing is read beyond the bytes that were given: what does not fit is damage, and ends the page.
  * The tests hold this against libtraceevent's own reader.
  *
- * Cost: no call and a branch or two an event, where the library, which serves any byte order and word size,
- * makes four calls.
+ * Cost: no call and a branch or two an event, where the library, which serves any byte order and
+ *word size, makes four calls.
  */
 #ifndef RECORDER_PAGE_H
 #define RECORDER_PAGE_H
@@ -111,7 +112,8 @@ static inline uint64_t rec_page_stamp(uint64_t stamp, uint64_t before_ns)
 		}
 		if (kind > EXTEND) {
 			page->at += WORD;
-			page->time_ns = rec_page_stamp(since + ((uint64_t)word << TIME_BITS), page->time_ns);
+			page->time_ns = rec_page_stamp(since + ((uint64_t)word << TIME_BITS),
+						       page->time_ns);
 			continue;
 		}
 		/* Data or padding with its length in the word. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tests of the sub-buffer reader: random pages against libtraceevent's own reader, stamps of clocks that
- * count from 1970, and pages that end inside anything.
+ * Tests of the sub-buffer reader: random pages against libtraceevent's own reader, stamps of clocks
+ * that count from 1970, and pages that end inside anything.
  */
 #include "recorder/page.h"
 
@@ -110,8 +110,9 @@ static void stamps_keep_the_highest_bits_of_the_time_before([[maybe_unused]] voi
 	assert_int_equal(rec_page_stamp(70, 100), 70);
 }
 
-/* Whatever is cut off: what comes before is read, nothing behind it is touched (the page is as long as it
- * says, so that a sanitizer would see), and the cut is told unless it is between two events. */
+/* Whatever is cut off: what comes before is read, nothing behind it is touched (the page is as long
+ * as it says, so that a sanitizer would see), and the cut is told unless it is between two events.
+ */
 static void page_cut_anywhere_is_read_up_to_the_cut([[maybe_unused]] void **state)
 {
 	struct sample *sample = calloc(1, sizeof(*sample));

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tests of a recording's manners, from the options to the file: the source is a script, the clock stands still
- * but for the session's own waits, and proc and the cgroups are a tree made here.
+ * Tests of a recording's manners, from the options to the file: the source is a script, the clock
+ * stands still but for the session's own waits, and proc and the cgroups are a tree made here.
  *
- * The load: each STEP_NS a page of the next slot is stored in zswap (two raw records), by the tasks and cgroups in
- * turn.
+ * The load: each STEP_NS a page of the next slot is stored in zswap (two raw records), by the tasks
+ * and cgroups in turn.
  */
 #include "recorder/session.h"
 
@@ -39,9 +39,9 @@ struct rig {
 	uint64_t clock_ns, page; /* of the load: next to come */
 	bool is_return;
 	uint64_t cgroups[CGROUPS];
-	uint64_t ring_bytes; /* that the session asked for */
-	uint64_t lone_at_ns; /* the load is one page, at this time; 0 = it is not */
-	uint64_t seen_at_ns; /* when that was in the file */
+	uint64_t ring_bytes;		   /* that the session asked for */
+	uint64_t lone_at_ns;		   /* the load is one page, at this time; 0 = it is not */
+	uint64_t seen_at_ns;		   /* when that was in the file */
 	uint64_t lost_at_ns, missed_at_ns; /* 0 = never */
 	uint64_t fail_at_ns;
 	uint64_t alarm_at_ns; /* vmstat's pswpout jumps */
@@ -51,7 +51,8 @@ struct rig {
 	struct rec_status last;
 };
 
-/* -------------------------------------------------------------------------------------- the machine */
+/* -------------------------------------------------------------------------------------- the
+ * machine */
 
 static void put(const struct rig *rig, const char *name, const char *text)
 {
@@ -92,7 +93,8 @@ static void wait_ns(void *arg, uint64_t ns)
 	struct rig *rig = arg;
 
 	rig->clock_ns += ns;
-	if (rig->lone_at_ns && rig->clock_ns > rig->lone_at_ns && !rig->seen_at_ns && outs_so_far(rig))
+	if (rig->lone_at_ns && rig->clock_ns > rig->lone_at_ns && !rig->seen_at_ns &&
+	    outs_so_far(rig))
 		rig->seen_at_ns = rig->clock_ns;
 	if (rig->alarm_at_ns && rig->clock_ns >= rig->alarm_at_ns)
 		put(rig, "proc/vmstat", "pswpin 0\npswpout 999999\n");
@@ -138,7 +140,8 @@ static uint64_t source_now_ns(struct rec_source *source)
 	return source->rig->clock_ns;
 }
 
-static enum zr_err drain(struct rec_source *source, [[maybe_unused]] uint64_t mark_ns, uint64_t *bytes)
+static enum zr_err drain(struct rec_source *source, [[maybe_unused]] uint64_t mark_ns,
+			 uint64_t *bytes)
 {
 	const struct rig *rig = source->rig;
 
@@ -157,7 +160,8 @@ static bool next(struct rec_source *source, uint64_t until_ns, struct rec_raw *r
 		return false;
 	if (time_ns >= until_ns || time_ns > rig->clock_ns)
 		return false;
-	*raw = (struct rec_raw){ .time_ns = time_ns, .tid = FIRST_TID + (uint32_t)(rig->page % TASKS) };
+	*raw = (struct rec_raw){ .time_ns = time_ns,
+				 .tid = FIRST_TID + (uint32_t)(rig->page % TASKS) };
 	if (rig->lost_at_ns && time_ns >= rig->lost_at_ns) {
 		rig->lost_at_ns = 0;
 		raw->type = REC_LOST;
@@ -266,10 +270,13 @@ static struct rig *open_rig(void)
 	assert_non_null(mkdtemp(rig->dir));
 	snprintf(rig->output, sizeof(rig->output), "%s/t.zr", rig->dir);
 	rig->clock_ns = START_NS;
-	rig->machine = (struct rec_machine){ .ops = &ops, .wait = wait_ns, .clock_ns = clock_ns, .arg = rig };
+	rig->machine = (struct rec_machine){
+		.ops = &ops, .wait = wait_ns, .clock_ns = clock_ns, .arg = rig
+	};
 	snprintf(rig->machine.paths.proc, sizeof(rig->machine.paths.proc), "%s/proc", rig->dir);
 	snprintf(rig->machine.paths.sys, sizeof(rig->machine.paths.sys), "%s/sys", rig->dir);
-	snprintf(rig->machine.paths.cgroup, sizeof(rig->machine.paths.cgroup), "%s/cgroup", rig->dir);
+	snprintf(rig->machine.paths.cgroup, sizeof(rig->machine.paths.cgroup), "%s/cgroup",
+		 rig->dir);
 	strcpy(rig->machine.paths.tracefs, "/nowhere");
 	put(rig, "proc/swaps",
 	    "Filename Type Size Used Priority\n/dev/mapper/customer-swap partition 4194304 0 -2\n");
@@ -283,9 +290,12 @@ static struct rig *open_rig(void)
 	rig->cgroups[0] = make_cgroup(rig, "customer-a");
 	rig->cgroups[1] = make_cgroup(rig, "customer-b");
 	rig->cgroups[2] = make_cgroup(rig, "others");
-	rig->options = (struct rec_options){ .output = rig->output, .duration_ns = 10 * SECOND_NS,
-					     .dump = &rig->dump, .dumped = on_dump,
-					     .status = on_status, .status_arg = rig };
+	rig->options = (struct rec_options){ .output = rig->output,
+					     .duration_ns = 10 * SECOND_NS,
+					     .dump = &rig->dump,
+					     .dumped = on_dump,
+					     .status = on_status,
+					     .status_arg = rig };
 	return rig;
 }
 
@@ -308,7 +318,8 @@ static void record_again(struct rig *rig)
 	record(rig);
 }
 
-/* ----------------------------------------------------------------------------------------- the file */
+/* ----------------------------------------------------------------------------------------- the
+ * file */
 
 struct counts {
 	uint64_t outs, gaps, lost;
@@ -357,7 +368,8 @@ static bool holds(const char *path, const char *word)
 	return found;
 }
 
-/* ---------------------------------------------------------------------------------------- the tests */
+/* ---------------------------------------------------------------------------------------- the
+ * tests */
 
 static void recording_ends_after_its_duration_with_all_before_it([[maybe_unused]] void **state)
 {
@@ -365,10 +377,12 @@ static void recording_ends_after_its_duration_with_all_before_it([[maybe_unused]
 	struct counts counts;
 
 	record(rig);
-	assert_in_range(rig->clock_ns, START_NS + 10 * SECOND_NS, START_NS + 10 * SECOND_NS + SECOND_NS / 5);
+	assert_in_range(rig->clock_ns, START_NS + 10 * SECOND_NS,
+			START_NS + 10 * SECOND_NS + SECOND_NS / 5);
 	counts = count(rig->output);
 	assert_int_equal(counts.outs, (rig->clock_ns - START_NS) / STEP_NS + 1);
-	assert_int_equal(rig->result.total.events, counts.outs + 9); /* a sample a second, but for the last */
+	assert_int_equal(rig->result.total.events,
+			 counts.outs + 9); /* a sample a second, but for the last */
 	assert_int_equal(rig->result.total.pages_out, counts.outs);
 	close_rig(rig);
 }
@@ -380,7 +394,8 @@ static void lone_event_is_in_the_file_within_a_second([[maybe_unused]] void **st
 
 	rig->lone_at_ns = START_NS + 4 * SECOND_NS + SECOND_NS / 20;
 	record(rig);
-	assert_in_range(rig->seen_at_ns, rig->lone_at_ns, rig->lone_at_ns + SECOND_NS + SECOND_NS / 5);
+	assert_in_range(rig->seen_at_ns, rig->lone_at_ns,
+			rig->lone_at_ns + SECOND_NS + SECOND_NS / 5);
 	close_rig(rig);
 }
 
@@ -534,9 +549,11 @@ static void source_that_breaks_leaves_what_was_stored([[maybe_unused]] void **st
 
 static void figures_of_cost_are_of_the_recording([[maybe_unused]] void **state)
 {
-	struct rec_result result = { .cpu_seconds = 3, .start_cpu_seconds = 1,
-				     .total = { .raw_events = 500'000, .events = 250'000,
-						.chunk_bytes = 1'000'000 } };
+	struct rec_result result = {
+		.cpu_seconds = 3,
+		.start_cpu_seconds = 1,
+		.total = { .raw_events = 500'000, .events = 250'000, .chunk_bytes = 1'000'000 }
+	};
 
 	assert_true(rec_cpu_per_million(&result) == 4);
 	assert_true(rec_bytes_per_event(&result) == 4);
@@ -545,7 +562,8 @@ static void figures_of_cost_are_of_the_recording([[maybe_unused]] void **state)
 	assert_true(rec_bytes_per_event(&result) == 0);
 }
 
-/* Told once by hand and once by a trigger, of a span of 100 s: two files, each with what came before it. */
+/* Told once by hand and once by a trigger, of a span of 100 s: two files, each with what came
+ * before it. */
 static void flight_recorder_writes_when_told_and_when_a_trigger_fires([[maybe_unused]] void **state)
 {
 	static const char *const triggers[] = { "vmstat.pswpout>1000" };

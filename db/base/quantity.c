@@ -13,7 +13,8 @@ struct unit {
 	double factor;
 };
 
-/* A non-negative decimal and one of the units of the table, whose first entry has the empty name. */
+/* A non-negative decimal and one of the units of the table, whose first entry has the empty name.
+ */
 static bool parse_with_unit(const char *text, const struct unit *units, uint64_t *out)
 {
 	char *end;
