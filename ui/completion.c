@@ -53,11 +53,11 @@ static struct place behind_last(struct place place, const char *separators)
 static void offer_choices(const struct place *place, const char *choices)
 {
 	while (*choices) {
-		size_t length = strcspn(choices, "|"), word = strcspn(choices, "| [");
+		size_t length = strcspn(choices, "|"), word = strcspn(choices, "| []");
 		bool literal = true;
 
 		for (size_t i = 0; i < length; i++)
-			literal = literal && !isupper((unsigned char)choices[i]) && choices[i] != ']';
+			literal = literal && !isupper((unsigned char)choices[i]);
 		/* "device PATH" is a word and what follows it. */
 		if (literal || (word < length && choices[word] == ' '))
 			offer_part(place, choices, word, "", "");
@@ -140,6 +140,12 @@ static const struct {
 	{ "RULE", complete_files },
 };
 
+/* "[=text|svg]": a value only with the sign. */
+static bool is_optional(const struct ui_option *option)
+{
+	return strncmp(option->value, "[=", 2) == 0;
+}
+
 static void complete_value(const struct ui_option *option, const struct place *place)
 {
 	for (size_t i = 0; i < sizeof(value_kinds) / sizeof(value_kinds[0]); i++)
@@ -148,7 +154,7 @@ static void complete_value(const struct ui_option *option, const struct place *p
 			return;
 		}
 	put_directive(place->out, DIRECTIVE_NONE);
-	offer_choices(place, option->value);
+	offer_choices(place, is_optional(option) ? option->value + 2 : option->value);
 }
 
 /* ------------------------------------------------------------------------------------- the whole line */
@@ -178,7 +184,7 @@ static const struct ui_option *awaiting(const struct ui_command *command, const 
 		option = long_option(command, word + 2, strlen(word + 2));
 	else if (word[0] == '-' && word[1])
 		option = short_option(command, word[strlen(word) - 1]);
-	return option && option->kind != UI_FLAG ? option : NULL;
+	return option && option->kind != UI_FLAG && !is_optional(option) ? option : NULL;
 }
 
 static void offer_options(const struct ui_command *command, const struct place *place)

@@ -15,8 +15,7 @@
 #include "ui/completion.h"
 #include "ui/metric.h"
 
-/* The answer to a line, whose words are separated by single spaces; a space at its end begins an empty word. */
-static char *answer(const char *line)
+static char *answer_of(const struct ui_command *const *commands, const char *line)
 {
 	char copy[200], *words[20], *text = NULL;
 	uint32_t n = 1;
@@ -32,9 +31,15 @@ static char *answer(const char *line)
 			*c = '\0';
 			words[n++] = c + 1;
 		}
-	ui_complete(ui_command_table(), words, n, out);
+	ui_complete(commands, words, n, out);
 	assert_int_equal(fclose(out), 0);
 	return text;
+}
+
+/* The answer to a line, whose words are separated by single spaces; a space at its end begins an empty word. */
+static char *answer(const char *line)
+{
+	return answer_of(ui_command_table(), line);
 }
 
 /* The directive, and the candidates without what they mean. */
@@ -106,6 +111,23 @@ static void choices_are_the_words_of_the_table(void **state)
 	expect("completion fish ", "none ");
 }
 
+static void a_value_that_may_be_left_out_needs_its_sign(void **state)
+{
+	static const struct ui_option options[] = { { "dump", 0, UI_TEXT, 0, "[=text|svg]", "" }, { 0 } };
+	static const struct ui_command try = { .name = "try", .options = options, .max_operands = 1 };
+	static const struct ui_command *const table[] = { &try, NULL };
+	static const char *const lines[][2] = { { "try --dump ", "files\n" },
+						{ "try --dump=", "none\n--dump=text\t\n--dump=svg\t\n" } };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+		char *text = answer_of(table, lines[i][0]);
+
+		assert_string_equal(text, lines[i][1]);
+		free(text);
+	}
+}
+
 static void a_target_has_a_path(void **state)
 {
 	(void)state;
@@ -170,6 +192,7 @@ int main(void)
 		cmocka_unit_test(options_are_those_of_the_command),
 		cmocka_unit_test(every_option_and_command_is_offered),
 		cmocka_unit_test(choices_are_the_words_of_the_table),
+		cmocka_unit_test(a_value_that_may_be_left_out_needs_its_sign),
 		cmocka_unit_test(a_target_has_a_path),
 		cmocka_unit_test(policies_are_presets_then_knobs),
 		cmocka_unit_test(grids_are_knobs_with_lists),

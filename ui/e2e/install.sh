@@ -62,7 +62,7 @@ pages_are_true() {
 				echo "$page does not have --$option"
 				n=$((n + 1))
 			}
-		done < <("$zreel" "$command" --help | sed -nE 's/^  (-([a-z]),|   ) --([a-z-]+) .*/\2- \3/p')
+		done < <("$zreel" "$command" --help | sed -nE 's/^  (-([a-z]),|   ) --([a-z-]+)[ [].*/\2- \3/p')
 	done
 	[ "$n" -eq 0 ]
 }
