@@ -207,9 +207,8 @@ check: all $(UNIT_TESTS) check-layers
 E2E_TESTS = $(filter-out $(HEAVY_TESTS),$(wildcard ui/e2e/*.sh traces/*_test.sh)) recorder/program_test.sh
 # They need a browser, and a whole Debian system: by `make test-more`.
 HEAVY_TESTS = ui/e2e/report_browser.sh ui/e2e/deb.sh
-VM_TESTS  = recorder/vm/record_test.sh recorder/vm/replay_test.sh
-# Not yet green from end to end, see recorder/vm/README.md: run by `make test-more` only.
-MORE_TESTS = recorder/huge_test.sh recorder/vm/import_test.sh recorder/vm/source_test.sh $(HEAVY_TESTS)
+VM_TESTS  = recorder/vm/record_test.sh recorder/vm/source_test.sh recorder/vm/replay_test.sh
+MORE_TESTS = recorder/huge_test.sh $(HEAVY_TESTS)
 
 test: setup-test all $(UNIT_TESTS) check-layers
 	$(Q)BUILD=$(BUILD) .ci/run-tests $(UNIT_TESTS) $(E2E_TESTS) $(VM_TESTS)
@@ -324,7 +323,7 @@ help:
 	@echo 'make demo     build, replay the shipped compile trace, compare, open the dashboard'
 	@echo 'make test     all tests, those in virtual machines too'
 	@echo 'make check    the unit tests and golden screens: seconds, no root, no device'
-	@echo 'make test-more  VM tests of the perf and block sources and of imports, not all green yet'
+	@echo 'make test-more  tests that need a browser, a whole Debian system, or much memory'
 	@echo 'make fuzz     each fuzzer for FUZZ_SECONDS (60)'
 	@echo 'make bench    speed of the codec and of the model'
 	@echo 'make bench-record  what recording costs, beside perf record and trace-cmd record'

@@ -4,30 +4,17 @@
 # shellcheck disable=SC2317 # functions are called through claim
 set -euo pipefail
 cd "$(dirname "$0")/.."
+. recorder/vm/claims
 
 zreel=${BUILD:-build}/zreel
-failed=0
-
-claim()
-{
-	local name=$1
-
-	shift
-	if "$@" >/dev/null; then
-		echo "[       OK ] $name"
-	else
-		echo "[  FAILED  ] $name"
-		failed=1
-	fi
-}
 
 checksums()
 {
 	(cd traces && sha256sum --quiet -c SHA256SUMS)
 }
 
-# info TRACE FIELD: a figure of info's JSON.
-info()
+# count TRACE FIELD: a figure of info's JSON.
+count()
 {
 	"$zreel" info --json "traces/$1.zr" | sed -nE "s/^ *\"$2\": ([0-9]+),?\$/\\1/p" | head -n 1
 }
@@ -41,8 +28,8 @@ claim shipped_traces_are_unaltered checksums
 for trace in touch compile; do
 	claim "${trace}_is_under_6_MB" under_six_megabytes "$trace"
 	claim "${trace}_has_200000_swap_outs_and_refaults" \
-		test $(($(info "$trace" OUT) + $(info "$trace" IN))) -ge 200000
-	claim "${trace}_lost_nothing" test "$(info "$trace" lost_events)" = 0
+		test $(($(count "$trace" OUT) + $(count "$trace" IN))) -ge 200000
+	claim "${trace}_lost_nothing" test "$(count "$trace" lost_events)" = 0
 	claim "${trace}_is_sound" "$zreel" verify "traces/$trace.zr"
 done
 exit $failed

@@ -6,24 +6,11 @@
 # shellcheck disable=SC2317 # functions are called through claim
 set -euo pipefail
 cd "$(dirname "$0")/../.."
+. recorder/vm/claims
 
 build=${BUILD:-build}
 work=$(mktemp -d "${TMPDIR:-/tmp}/zreel-replay.XXXXXX")
 trap 'rm -rf "$work"' EXIT
-failed=0
-
-claim()
-{
-	local name=$1
-
-	shift
-	if "$@"; then
-		echo "[       OK ] $name"
-	else
-		echo "[  FAILED  ] $name"
-		failed=1
-	fi
-}
 
 # Eight seconds of the shipped recording, in which the pool is full: three policies on two drives take a minute.
 "$build/zreel" cut traces/touch.zr -o "$work/touch.zr" --from 20s --to 28s
@@ -63,7 +50,7 @@ figure()
 
 # Exactly, but for a plug on the loop device: it has few tags, so while it is busy what the plug hands down meets in the
 # software queue and merges there, which no plan of the plug alone can know. 3% for that.
-agree()
+as_planned()
 {
 	local allowed=0 difference=$(($2 > $3 ? $2 - $3 : $3 - $2))
 
@@ -78,7 +65,7 @@ for device in nvme0n1 loop0; do
 		measured=$(metric $device $run write_requests) planned=$(metric $device $run write_requests_planned)
 		echo "  $device $policy: $measured requests measured, $planned planned"
 		claim "${policy}_on_${device}_is_measured" test "$(figure $device $run write_requests)" = measured
-		claim "${policy}_on_${device}_makes_the_planned_requests" agree "$device/$policy" "${measured%.*}" "${planned%.*}"
+		claim "${policy}_on_${device}_makes_the_planned_requests" as_planned "$device/$policy" "${measured%.*}" "${planned%.*}"
 	done
 	claim "batching_on_${device}_lengthens_requests" test "$(sqlite3 :memory: \
 		"SELECT $(metric $device 1 pages_per_write_request) > $(metric $device 0 pages_per_write_request)")" = 1
