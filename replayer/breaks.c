@@ -264,3 +264,10 @@ void breaks_walk_end(struct breaks *breaks)
 		end_context(breaks, NULL);
 	breaks->open = false;
 }
+
+void breaks_regions(const struct breaks *breaks, const uint64_t *top_slots, struct regions *regions)
+{
+	regions_add(regions, breaks->tasks, breaks->n_tasks * sizeof(*breaks->tasks));
+	sim_slot_regions(breaks->sim, top_slots,
+			 &(struct region){ breaks->pages, sizeof(*breaks->pages) }, regions);
+}

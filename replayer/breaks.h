@@ -87,4 +87,7 @@ void breaks_walk_begin(struct breaks *breaks);
 void breaks_write(struct breaks *breaks, const struct sim_write *write);
 void breaks_walk_end(struct breaks *breaks);
 
+/* What the history is in, but for the struct itself; `top_slots` as in sim_regions(). */
+void breaks_regions(const struct breaks *breaks, const uint64_t *top_slots, struct regions *regions);
+
 #endif

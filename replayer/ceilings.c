@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "replayer/pages.h"
+
 static const struct {
 	enum play_ceiling ceiling;
 	uint32_t pages;
@@ -14,20 +16,20 @@ static const struct {
 	{ PLAY_CEILING_sorted_256, 256 },
 };
 
-enum { FIRST_ROOM = 256 };
-
-enum zr_err ceilings_init(struct ceilings *ceilings, uint32_t batch)
+enum zr_err ceilings_init(struct ceilings *ceilings, uint32_t batch, uint32_t n_slots)
 {
 	memset(ceilings, 0, sizeof(*ceilings));
 	ceilings->batch = batch;
 	for (uint32_t i = 0; i < CEILING_WINDOWS; i++) {
 		struct ceiling_window *window = &ceilings->windows[i];
+		uint32_t pages = rows[i].pages ? rows[i].pages : n_slots;
+		void *keys;
+		enum zr_err err = pages_new(pages, sizeof(*window->keys), "sorted writes", &keys);
 
-		window->pages = rows[i].pages;
-		window->room = FIRST_ROOM;
-		window->keys = calloc(window->room, sizeof(*window->keys));
-		if (!window->keys)
-			return zr_fail(ZR_NOMEM, "making room for sorted writes: no memory");
+		if (err)
+			return err;
+		window->keys = keys;
+		window->pages = pages;
 	}
 	return ZR_OK;
 }
@@ -35,7 +37,7 @@ enum zr_err ceilings_init(struct ceilings *ceilings, uint32_t batch)
 void ceilings_fini(struct ceilings *ceilings)
 {
 	for (uint32_t i = 0; i < CEILING_WINDOWS; i++)
-		free(ceilings->windows[i].keys);
+		pages_free(ceilings->windows[i].keys, ceilings->windows[i].pages, sizeof(uint64_t));
 	memset(ceilings, 0, sizeof(*ceilings));
 }
 
@@ -61,18 +63,6 @@ static void count_window(const struct ceilings *ceilings, struct ceiling_window 
 	window->n = 0;
 }
 
-static bool grow(struct ceiling_window *window)
-{
-	uint32_t room = 2 * window->room;
-	uint64_t *keys = realloc(window->keys, room * sizeof(*keys));
-
-	if (!keys)
-		return false;
-	window->keys = keys;
-	window->room = room;
-	return true;
-}
-
 void ceilings_write(struct ceilings *ceilings, const struct sim_write *write)
 {
 	/* One apart from the next area's and memcg's, so that no run reaches across. */
@@ -81,10 +71,6 @@ void ceilings_write(struct ceilings *ceilings, const struct sim_write *write)
 	for (uint32_t i = 0; i < CEILING_WINDOWS; i++) {
 		struct ceiling_window *window = &ceilings->windows[i];
 
-		if (window->n == window->room && !grow(window)) {
-			ceilings->no_memory = true;
-			return;
-		}
 		window->keys[window->n++] = key;
 		if (window->n == window->pages)
 			count_window(ceilings, window);
@@ -96,13 +82,22 @@ void ceilings_walk_end(struct ceilings *ceilings)
 	count_window(ceilings, &ceilings->windows[0]);
 }
 
-enum zr_err ceilings_finish(struct ceilings *ceilings, uint64_t requests[PLAY_CEILING_COUNT])
+void ceilings_now(const struct ceilings *ceilings, uint64_t requests[PLAY_CEILING_COUNT])
 {
-	if (ceilings->no_memory)
-		return zr_fail(ZR_NOMEM, "sorting the pages of a walk: no memory");
-	for (uint32_t i = 0; i < CEILING_WINDOWS; i++) {
-		count_window(ceilings, &ceilings->windows[i]);
+	for (uint32_t i = 0; i < CEILING_WINDOWS; i++)
 		requests[rows[i].ceiling] = ceilings->windows[i].requests;
-	}
-	return ZR_OK;
+}
+
+void ceilings_finish(struct ceilings *ceilings, uint64_t requests[PLAY_CEILING_COUNT])
+{
+	for (uint32_t i = 0; i < CEILING_WINDOWS; i++)
+		count_window(ceilings, &ceilings->windows[i]);
+	ceilings_now(ceilings, requests);
+}
+
+void ceilings_regions(const struct ceilings *ceilings, struct regions *regions)
+{
+	for (uint32_t i = 0; i < CEILING_WINDOWS; i++)
+		regions_add(regions, ceilings->windows[i].keys,
+			    ceilings->windows[i].n * sizeof(uint64_t));
 }

@@ -233,7 +233,6 @@ static enum zr_err explain_events(struct explainer *it, struct db *trace,
 static enum zr_err fill_out(struct explainer *it, const struct survey_host *host)
 {
 	struct play_explain *out = it->out;
-	enum zr_err err;
 
 	out->host = host->host;
 	out->span_ns = host->last_ns - host->first_ns;
@@ -243,10 +242,10 @@ static enum zr_err fill_out(struct explainer *it, const struct survey_host *host
 	out->requests = it->policy.requests;
 	memcpy(out->breaks, it->breaks.counts, sizeof(out->breaks));
 	out->age_ns = it->breaks.age_ns;
-	err = ceilings_finish(&it->ceilings, out->ceiling_requests);
+	ceilings_finish(&it->ceilings, out->ceiling_requests);
 	out->ceiling_requests[PLAY_CEILING_actual] = it->policy.requests;
 	out->ceiling_requests[PLAY_CEILING_vswap] = it->vswap.requests;
-	return err ? err : curve_finish(&it->curve, out);
+	return curve_finish(&it->curve, out);
 }
 
 static void choose_policies(struct explainer *it, const struct sim_policy *policy)
@@ -259,22 +258,10 @@ static void choose_policies(struct explainer *it, const struct sim_policy *polic
 	it->vswap.policy.slots = SIM_SLOTS_VSWAP;
 }
 
-static enum zr_err count_tasks(struct db *trace, uint32_t host, uint32_t *n_tasks)
-{
-	struct zr_arena arena = { 0 };
-	struct db_task *tasks;
-	size_t n;
-	enum zr_err err = db_tasks(trace, host, &arena, &tasks, &n);
-
-	*n_tasks = !err && n && tasks[n - 1].id < UINT32_MAX ? tasks[n - 1].id + 1 : 1;
-	zr_arena_fini(&arena);
-	return err;
-}
-
 static enum zr_err explainer_init(struct explainer *it, struct db *trace, const struct survey_host *host)
 {
 	uint32_t n_tasks;
-	enum zr_err err = count_tasks(trace, host->host, &n_tasks);
+	enum zr_err err = survey_count_tasks(trace, host->host, &n_tasks);
 
 	if (!err)
 		err = side_init(&it->policy, &host->machine);
@@ -283,7 +270,7 @@ static enum zr_err explainer_init(struct explainer *it, struct db *trace, const 
 	if (!err)
 		err = breaks_init(&it->breaks, it->policy.sim, n_tasks);
 	if (!err)
-		err = ceilings_init(&it->ceilings, it->out->batch);
+		err = ceilings_init(&it->ceilings, it->out->batch, it->policy.sim->n_slots);
 	return err ? err : curve_init(&it->curve, &host->machine);
 }
 

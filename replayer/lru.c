@@ -237,3 +237,11 @@ uint32_t lru_read(const struct lru *lru, uint16_t memcg, uint32_t *slots, uint32
 	}
 	return n;
 }
+
+/* Chunks that were never used hold nothing, and `next` of one that is taken is set then. */
+void lru_regions(const struct lru *lru, struct regions *regions)
+{
+	regions_add(regions, lru->lists, lru->n_lists * sizeof(*lru->lists));
+	regions_add(regions, lru->refs, (size_t)lru->used * LRU_CHUNK * sizeof(*lru->refs));
+	regions_add(regions, lru->next, lru->used * sizeof(*lru->next));
+}

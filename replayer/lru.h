@@ -28,7 +28,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "db/base/err.h"
+#include "replayer/snapshot.h"
 
 struct slot {
 	uint64_t data : 56;
@@ -76,6 +76,9 @@ bool lru_pop(struct lru *lru, uint16_t memcg, uint32_t *slot);
 
 /* Call when the slot has ceased to be SIM_SLOT_ZSWAP without having been popped. */
 void lru_dropped(struct lru *lru, uint16_t memcg);
+
+/* What the lists' state is in, but for the slots. */
+void lru_regions(const struct lru *lru, struct regions *regions);
 
 /* For tests: the live entries, oldest first; at most `room`; returns their number. */
 uint32_t lru_read(const struct lru *lru, uint16_t memcg, uint32_t *slots, uint32_t room);

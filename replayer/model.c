@@ -486,3 +486,26 @@ enum sim_slot sim_slot_state(const struct sim *sim, uint8_t area, uint32_t slot)
 		return SIM_SLOT_UNKNOWN;
 	return (enum sim_slot)sim->slots[sim_index(sim, area, slot)].state;
 }
+
+/* ------------------------------------------------------------------------------------------- images */
+
+void sim_slot_regions(const struct sim *sim, const uint64_t *top_slots, const struct region *row,
+		      struct regions *regions)
+{
+	for (uint32_t area = 0; row->at && area < sim->machine.n_areas; area++)
+		regions_add(regions, (char *)row->at + sim->area_base[area] * row->bytes,
+			    top_slots[area] * row->bytes);
+}
+
+/* `sorted` is empty between two rows. */
+void sim_regions(struct sim *sim, const uint64_t *top_slots, struct regions *regions)
+{
+	regions_add(regions, sim, sizeof(*sim));
+	regions_add(regions, sim->memcgs, sim->machine.n_memcgs * sizeof(*sim->memcgs));
+	sim_slot_regions(sim, top_slots, &(struct region){ sim->slots, sizeof(*sim->slots) }, regions);
+	sim_slot_regions(sim, top_slots, &(struct region){ sim->drive.next, sizeof(*sim->drive.next) },
+			 regions);
+	lru_regions(&sim->lru, regions);
+	zs_pool_regions(&sim->pool, regions);
+	vswap_regions(&sim->vswap, regions);
+}

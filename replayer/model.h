@@ -142,4 +142,12 @@ void sim_worker_init(struct sim *sim);
 void sim_worker_queue(struct sim *sim);
 void sim_worker_advance(struct sim *sim, uint64_t now_ns);
 
+/* model.c: all that the model's state is in between two rows. `top_slots`: by area, one past the highest slot that
+ * the events name; what lies behind was never touched. */
+void sim_regions(struct sim *sim, const uint64_t *top_slots, struct regions *regions);
+
+/* The part of a table by slot index that events touch, area by area. */
+void sim_slot_regions(const struct sim *sim, const uint64_t *top_slots, const struct region *row,
+		      struct regions *regions);
+
 #endif

@@ -1,214 +1,701 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The race of the dashboard: lanes in lock step over events that are kept in memory.
+ * The race of the dashboard: lanes in lock step over the events of a trace.
  *
- * The events are the decoded batches themselves, copied column by column (24 bytes an event), so a lane is
- * fed exactly as in a replay. Between the model and the plan of each lane sits a sink that also remembers
- * which slots the last writing walk wrote: a walk number a slot, 4 bytes, touched only where written.
+ *   file ──> feed (reader, where it stands) ──> joined lanes        images, totals at the borders of the history
+ *        └─> a feed of its own ──> a lane that catches up           images at the same places
  *
- * Cost: seeking forward is a replay of what lies between, backward one from the start.
+ * Where something stands is a time T: all events before T have been fed. An image is taken only at such a place,
+ * between two events of different times, so that a reader with the filter "from T" goes on from there exactly.
+ * (A step may stop between events of one time; no image is taken there.) Image 0 is the start.
+ *
+ * Going to a time takes the nearest image before it and the way on from there, at most the distance of two images.
+ * The distance is such that taking them costs a small part of the feeding; when they outgrow their memory, every
+ * second one is dropped and the distance doubles, so the way back gets longer and memory stays bounded. Events are
+ * decoded when they are fed, a chunk at a time, and not kept.
  */
-#include "replayer/replayer.h"
+#include "replayer/race.h"
 
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-#include "replayer/pages.h"
-#include "replayer/survey.h"
-#include "replayer/swapio.h"
-
-enum { SLICE = 4096 };
-
-struct race_lane {
-	struct sim_sink sink; /* first */
-	struct sim_policy policy;
-	struct sim *sim;
-	struct swapio swapio;
-	const struct play_race *race;
-	uint32_t *written; /* by slot: the walk that wrote it last */
-	uint32_t walk;
-	bool walk_wrote;
+enum {
+	SLICE = 4096,
+	FIRST_IMAGE_EVENTS = 1 << 18,
+	IMAGE_BYTES_AN_EVENT = 256, /* bytes to look at for an image are worth one event to feed */
+	FOLLOW_TASKS = 4096, /* room for those to come */
+	BURST_NS = 100'000'000,
+	BURST_LEAST = 64, /* swap-outs, in whatever time */
 };
 
-struct gap {
-	uint64_t row, time_ns;
+/* -------------------------------------------------------------------------------------------- feeds */
+
+static void feed_close(struct feed *feed)
+{
+	db_reader_free(feed->reader);
+	feed->reader = NULL;
+	feed->batch = NULL;
+	feed->row = 0;
+	feed->ended = false;
+}
+
+static enum zr_err open_reader(struct play_race *race, struct feed *feed)
+{
+	struct db_filter filter = { .from_ns = feed->from_ns,
+				    .kinds = SURVEY_MODEL_KINDS | 1 << DB_GAP,
+				    .host = race->host.host };
+
+	return db_reader_new(race->trace, &filter, &feed->reader);
+}
+
+/* Makes batch and row those of the next event, or `ended` true. */
+static enum zr_err feed_peek(struct play_race *race, struct feed *feed)
+{
+	enum zr_err err = ZR_OK;
+
+	if (feed->ended || (feed->batch && feed->row < feed->batch->n))
+		return ZR_OK;
+	if (!feed->reader)
+		err = open_reader(race, feed);
+	if (!err)
+		err = db_reader_next(feed->reader, &feed->batch);
+	feed->row = 0;
+	feed->ended = !err && !feed->batch;
+	if (!err && feed->batch)
+		err = sim_check_batch(&race->host.machine, feed->batch);
+	return err;
+}
+
+static uint64_t feed_time(const struct feed *feed)
+{
+	return feed->batch->time_ns[feed->row];
+}
+
+/* The first row at or behind the feed's whose time is at or after `until_ns`. */
+static uint32_t row_at(const struct feed *feed, uint64_t until_ns)
+{
+	uint32_t low = feed->row, high = feed->batch->n;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (feed->batch->time_ns[middle] < until_ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static void count_rows(struct feed *feed, uint32_t to)
+{
+	const struct db_batch *batch = feed->batch;
+
+	for (uint32_t row = feed->row; row < to; row++) {
+		feed->kinds[batch->kind[row]]++;
+		feed->writebacks += batch->kind[row] == DB_WB &&
+				    db_flags_outcome(batch->flags[row]) == DB_WB_WRITTEN;
+	}
+	feed->cursor += to - feed->row;
+	feed->last_ns = batch->time_ns[to - 1];
+	feed->row = to;
+}
+
+/* ------------------------------------------------------------------------------------------- images */
+
+static void free_image(struct race_image *image)
+{
+	for (uint32_t i = 0; i < PLAY_RACE_LANES; i++)
+		snapshot_free(image->lanes[i]);
+	*image = (struct race_image){ 0 };
+}
+
+static void drop_snapshot(struct play_race *race, struct snapshot **snapshot)
+{
+	if (*snapshot)
+		race->image_bytes -= snapshot_bytes(*snapshot);
+	snapshot_free(*snapshot);
+	*snapshot = NULL;
+}
+
+/* Every second one but the first, until the rest fits. */
+static void thin_images(struct play_race *race)
+{
+	while (race->image_bytes > race->image_bytes_max && race->n_images > 2) {
+		size_t kept = 1;
+
+		for (size_t i = 1; i < race->n_images; i++) {
+			for (uint32_t lane = 0; i % 2 && lane < PLAY_RACE_LANES; lane++)
+				drop_snapshot(race, &race->images[i].lanes[lane]);
+			if (i % 2 == 0)
+				race->images[kept++] = race->images[i];
+		}
+		race->n_images = kept;
+		race->image_events *= 2;
+	}
+}
+
+/* The image of a lane at a place of the list. Shares with the one before there. */
+static enum zr_err take_lane(struct play_race *race, size_t at, uint32_t lane)
+{
+	struct regions regions = { 0 };
+	const struct snapshot *before = at ? race->images[at - 1].lanes[lane] : NULL;
+	struct snapshot **out = &race->images[at].lanes[lane];
+	enum zr_err err;
+
+	lane_regions(race->lanes[lane].lane, race->host.top_slots, &regions);
+	for (size_t i = 0; i < regions.n; i++)
+		race->looked_at += regions.list[i].bytes;
+	err = snapshot_take(&regions, before, out);
+	regions_fini(&regions);
+	if (!err)
+		race->image_bytes += snapshot_bytes(*out);
+	return err;
+}
+
+static bool make_room(struct play_race *race)
+{
+	size_t room = race->image_room ? 2 * race->image_room : 64;
+	struct race_image *images;
+
+	if (race->n_images < race->image_room)
+		return true;
+	images = realloc(race->images, room * sizeof(*images));
+	if (!images)
+		return false;
+	race->images = images;
+	race->image_room = room;
+	return true;
+}
+
+/* At the end of the list: the race stands behind all images, before an event at `time_ns`. */
+static enum zr_err take_image(struct play_race *race, uint64_t time_ns)
+{
+	const struct feed *feed = &race->feed;
+	enum zr_err err = ZR_OK;
+	uint64_t cost;
+
+	if (!make_room(race))
+		return zr_fail(ZR_NOMEM, "keeping images of the race to go back to: no memory");
+	race->images[race->n_images] = (struct race_image){ .time_ns = time_ns,
+							    .cursor = feed->cursor,
+							    .last_ns = feed->last_ns,
+							    .next_border = feed->next_border,
+							    .writebacks = feed->writebacks };
+	memcpy(race->images[race->n_images].kinds, feed->kinds, sizeof(feed->kinds));
+	race->looked_at = 0;
+	for (uint32_t i = 0; i < race->n_lanes && !err; i++)
+		if (!race->lanes[i].behind)
+			err = take_lane(race, race->n_images, i);
+	race->n_images++;
+	cost = race->looked_at / IMAGE_BYTES_AN_EVENT;
+	race->next_image = feed->cursor + (cost > race->image_events ? cost : race->image_events);
+	thin_images(race);
+	return err;
+}
+
+/* The joined lanes at the end of the list, or the lane that catches up at a place that it has no image of. */
+static enum zr_err take_if_due(struct play_race *race, struct feed *feed)
+{
+	uint64_t time_ns = feed_time(feed);
+
+	if (feed == &race->feed) {
+		const struct race_image *last = &race->images[race->n_images - 1];
+
+		if (feed->cursor < race->next_image || feed->cursor <= last->cursor ||
+		    time_ns == feed->last_ns)
+			return ZR_OK;
+		return take_image(race, time_ns);
+	}
+	for (size_t i = 0; i < race->n_images; i++)
+		if (race->images[i].cursor == feed->cursor && !race->images[i].lanes[feed->lane])
+			return take_lane(race, i, feed->lane);
+	return ZR_OK;
+}
+
+/* Where the way of a lane that catches up is interrupted for an image. */
+static uint64_t next_image_of(const struct play_race *race, const struct feed *feed)
+{
+	for (size_t i = 0; feed != &race->feed && i < race->n_images; i++)
+		if (race->images[i].cursor > feed->cursor)
+			return race->images[i].cursor;
+	return UINT64_MAX;
+}
+
+static void restore_lane(struct play_race *race, uint32_t lane, const struct race_image *image)
+{
+	struct regions now = { 0 };
+
+	lane_regions(race->lanes[lane].lane, race->host.top_slots, &now);
+	snapshot_restore(image->lanes[lane], &now);
+	regions_fini(&now);
+}
+
+static void restore_feed(struct feed *feed, const struct race_image *image)
+{
+	feed_close(feed);
+	feed->from_ns = image->time_ns;
+	feed->cursor = image->cursor;
+	feed->last_ns = image->last_ns;
+	feed->next_border = image->next_border;
+	feed->writebacks = image->writebacks;
+	feed->flushed = false;
+	memcpy(feed->kinds, image->kinds, sizeof(feed->kinds));
+}
+
+/* ------------------------------------------------------------------------------------------ history */
+
+static uint64_t border_ns(const struct play_race *race, uint32_t border)
+{
+	return race->history.first_ns + race->history.step_ns * border;
+}
+
+static uint32_t step_of(const struct play_race *race, uint64_t time_ns)
+{
+	const struct play_history *h = &race->history;
+	uint64_t step = time_ns > h->first_ns ? (time_ns - h->first_ns) / h->step_ns : 0;
+
+	return step < PLAY_RACE_STEPS ? (uint32_t)step : PLAY_RACE_STEPS - 1;
+}
+
+static void keep_border(struct play_race *race, const struct feed *feed, uint32_t border)
+{
+	struct play_totals *at = &race->history.at[border];
+
+	for (uint32_t i = 0; i < race->n_lanes; i++) {
+		if (race->lanes[i].behind ? &race->lanes[i].feed != feed : feed != &race->feed)
+			continue;
+		at->lane[i] = lane_totals(race->lanes[i].lane);
+		if (border >= race->history.lane_known[i])
+			race->history.lane_known[i] = border + 1;
+	}
+	if (feed != &race->feed)
+		return;
+	at->outs = feed->kinds[DB_OUT];
+	at->ins = feed->kinds[DB_IN];
+	at->writebacks = feed->writebacks;
+	if (border >= race->history.known)
+		race->history.known = border + 1;
+}
+
+/* The borders up to a time, before which all has been fed. */
+static void keep_borders(struct play_race *race, struct feed *feed, uint64_t until_ns)
+{
+	while (feed->next_border <= PLAY_RACE_STEPS && border_ns(race, feed->next_border) <= until_ns)
+		keep_border(race, feed, feed->next_border++);
+}
+
+static uint32_t half(uint32_t n)
+{
+	return (n + 1) / 2;
+}
+
+/* A followed trace has outgrown the history: steps of twice the width. */
+static void widen_history(struct play_race *race)
+{
+	struct play_history *h = &race->history;
+
+	for (uint32_t i = 0; i <= PLAY_RACE_STEPS / 2; i++)
+		h->at[i] = h->at[2 * i];
+	for (uint32_t i = 0; i < PLAY_RACE_STEPS; i++)
+		h->gap[i] = i < PLAY_RACE_STEPS / 2 && (h->gap[2 * i] || h->gap[2 * i + 1]);
+	h->step_ns *= 2;
+	h->known = half(h->known);
+	race->feed.next_border = half(race->feed.next_border);
+	for (uint32_t i = 0; i < race->n_lanes; i++) {
+		h->lane_known[i] = half(h->lane_known[i]);
+		race->lanes[i].feed.next_border = half(race->lanes[i].feed.next_border);
+	}
+	for (size_t i = 0; i < race->n_images; i++)
+		race->images[i].next_border = half(race->images[i].next_border);
+}
+
+/* ------------------------------------------------------------------------------------------ running */
+
+struct leg {
+	uint64_t until_ns, until_cursor, budget;
 };
 
-struct play_race {
-	struct zr_arena arena;
-	struct survey_host host;
-	struct db_batch *batches;
-	size_t n_batches, batch_room;
-	struct gap *gaps;
-	size_t n_gaps, gap_room;
-	uint64_t events, first_ns, last_ns;
-
-	size_t batch; /* the cursor: the next event to feed */
-	uint32_t row;
-	uint64_t cursor, now_ns;
-	uint64_t kinds[DB_KIND_COUNT];
-
-	uint32_t area_base[DB_AREA_MAX + 1], n_slots;
-	uint64_t low_slots[DB_AREA_MAX + 1];
-	uint32_t n_lanes;
-	struct race_lane lanes[PLAY_RACE_LANES];
-};
-
-/* ------------------------------------------------------------------------------------- lane's sink */
-
-static struct race_lane *lane_of(struct sim_sink *sink)
+static void feed_rows(struct play_race *race, struct feed *feed, uint32_t to)
 {
-	return (struct race_lane *)sink;
+	for (uint32_t i = 0; i < race->n_lanes; i++) {
+		if (race->lanes[i].behind ? &race->lanes[i].feed != feed : feed != &race->feed)
+			continue;
+		for (uint32_t row = feed->row; row < to; row++)
+			lane_feed(race->lanes[i].lane, feed->batch, row);
+	}
+	count_rows(feed, to);
 }
 
-static void on_walk_begin(struct sim_sink *sink, enum sim_walk kind, uint64_t time_ns)
+/* At the end of the events: what is open is closed, and the rest of the history is as now. */
+static void flush(struct play_race *race, struct feed *feed, uint64_t until_ns)
 {
-	struct race_lane *lane = lane_of(sink);
-
-	lane->walk_wrote = false;
-	lane->swapio.sink.walk_begin(&lane->swapio.sink, kind, time_ns);
+	if (race->follow) {
+		keep_borders(race, feed, until_ns < race->host.last_ns ? until_ns : race->host.last_ns);
+		return;
+	}
+	for (uint32_t i = 0; i < race->n_lanes && !feed->flushed; i++)
+		if (race->lanes[i].behind ? &race->lanes[i].feed == feed : feed == &race->feed)
+			sim_flush(race->lanes[i].lane->sim);
+	feed->flushed = true;
+	keep_borders(race, feed, UINT64_MAX);
 }
 
-static void on_write(struct sim_sink *sink, const struct sim_write *write)
+static uint32_t rows_of_leg(const struct play_race *race, const struct feed *feed, const struct leg *leg,
+			    uint64_t left)
 {
-	struct race_lane *lane = lane_of(sink);
-	uint32_t first = lane->race->area_base[write->area] + write->recorded_slot;
+	uint64_t most = next_image_of(race, feed) - feed->cursor, until_ns = leg->until_ns;
+	uint32_t to;
 
-	if (!lane->walk_wrote)
-		lane->walk++;
-	lane->walk_wrote = true;
-	for (uint32_t i = 0; i < write->pages; i++)
-		lane->written[first + i] = lane->walk;
-	lane->swapio.sink.write(&lane->swapio.sink, write);
+	if (feed->next_border <= PLAY_RACE_STEPS && border_ns(race, feed->next_border) < until_ns)
+		until_ns = border_ns(race, feed->next_border);
+	to = row_at(feed, until_ns);
+	if (leg->until_cursor - feed->cursor < most)
+		most = leg->until_cursor - feed->cursor;
+	most = most < left ? most : left;
+	most = most < SLICE ? most : SLICE;
+	return to - feed->row < most ? to : feed->row + (uint32_t)most;
 }
 
-static void on_walk_end(struct sim_sink *sink)
+static enum zr_err run(struct play_race *race, struct feed *feed, const struct leg *leg, bool *there)
 {
-	struct race_lane *lane = lane_of(sink);
+	uint64_t left = leg->budget ? leg->budget : UINT64_MAX;
 
-	lane->swapio.sink.walk_end(&lane->swapio.sink);
+	*there = true;
+	for (;;) {
+		enum zr_err err = feed_peek(race, feed);
+		uint32_t to;
+
+		if (err)
+			return err;
+		if (feed->ended) {
+			flush(race, feed, leg->until_ns);
+			return ZR_OK;
+		}
+		keep_borders(race, feed,
+			     leg->until_ns < feed_time(feed) ? leg->until_ns : feed_time(feed));
+		err = take_if_due(race, feed);
+		if (err || feed_time(feed) >= leg->until_ns || feed->cursor >= leg->until_cursor)
+			return err;
+		*there = left > 0;
+		if (!left)
+			return ZR_OK;
+		to = rows_of_leg(race, feed, leg, left);
+		left -= to - feed->row;
+		feed_rows(race, feed, to);
+	}
 }
 
-static void on_read(struct sim_sink *sink, uint64_t time_ns, uint8_t area, uint32_t slot,
-		    uint16_t memcg)
+enum zr_err play_race_advance(struct play_race *race, uint64_t until_ns, uint64_t budget, bool *there)
 {
-	struct race_lane *lane = lane_of(sink);
+	struct leg leg = { until_ns, UINT64_MAX, budget };
+	enum zr_err err = run(race, &race->feed, &leg, there);
+	uint64_t now_ns = *there ? until_ns : race->feed.last_ns;
 
-	lane->swapio.sink.read(&lane->swapio.sink, time_ns, area, slot, memcg);
+	if (!err && now_ns > race->clock_ns)
+		race->clock_ns = now_ns;
+	return err;
 }
 
-/* ------------------------------------------------------------------------------------------ loading */
-
-/* Doubles a table in the arena; the old one stays there, so all of them together take twice the last. */
-static void *grow(struct zr_arena *arena, const void *old, size_t n, size_t size, size_t *room)
+/* The last image at or before a time that all joined lanes have. */
+static const struct race_image *image_before(const struct play_race *race, uint64_t time_ns)
 {
-	size_t wanted = *room ? 2 * *room : 16;
-	void *new = zr_arena_array(arena, wanted, size);
+	size_t i = race->n_images;
 
-	if (new &&n)
-		memcpy(new, old, n * size);
-	if (new)
-		*room = wanted;
-	return new;
+	while (i-- > 1) {
+		bool whole = race->images[i].time_ns <= time_ns;
+
+		for (uint32_t lane = 0; lane < race->n_lanes; lane++)
+			whole = whole && (race->lanes[lane].behind || race->images[i].lanes[lane]);
+		if (whole)
+			return &race->images[i];
+	}
+	return &race->images[0];
 }
 
-static const struct {
-	size_t at, size; /* of the column's pointer in struct db_batch; of an element */
-} columns[] = {
-	{ offsetof(struct db_batch, time_ns), 8 }, { offsetof(struct db_batch, slot), 4 },
-	{ offsetof(struct db_batch, task), 4 },	   { offsetof(struct db_batch, memcg), 2 },
-	{ offsetof(struct db_batch, len), 2 },	   { offsetof(struct db_batch, kind), 1 },
-	{ offsetof(struct db_batch, area), 1 },	   { offsetof(struct db_batch, order), 1 },
-	{ offsetof(struct db_batch, flags), 1 },
-};
-
-static bool copy_batch(struct zr_arena *arena, const struct db_batch *from, struct db_batch *to)
+void play_race_seek(struct play_race *race, uint64_t time_ns)
 {
-	*to = (struct db_batch){ .n = from->n, .host = from->host };
-	for (size_t i = 0; i < sizeof(columns) / sizeof(columns[0]); i++) {
-		void *copy = zr_arena_array(arena, from->n, columns[i].size);
-		const void *column;
+	const struct race_image *image = image_before(race, time_ns);
+	bool is_past = race->feed.cursor && time_ns <= race->feed.last_ns;
 
-		if (!copy)
-			return false;
-		memcpy(&column, (const char *)from + columns[i].at, sizeof(column));
-		memcpy(copy, column, from->n * columns[i].size);
-		memcpy((char *)to + columns[i].at, &copy, sizeof(copy));
+	if (!is_past && time_ns >= race->clock_ns && image->cursor <= race->feed.cursor)
+		return;
+	if (!is_past && image->cursor <= race->feed.cursor) {
+		race->clock_ns = time_ns; /* nothing happened since */
+		return;
+	}
+	for (uint32_t lane = 0; lane < race->n_lanes; lane++)
+		if (!race->lanes[lane].behind)
+			restore_lane(race, lane, image);
+	restore_feed(&race->feed, image);
+	race->clock_ns = image->time_ns > race->host.first_ns ? image->time_ns : race->host.first_ns;
+}
+
+/* ------------------------------------------------------------------------------------------ jumping */
+
+void play_race_jump(struct play_race *race, enum play_jump to, uint32_t lane)
+{
+	race->watch = (struct watch){ .to = to, .lane = lane };
+}
+
+/* Whether a burst begins with this swap-out: not while one lasts. */
+static bool begins_burst(struct play_race *race, uint64_t time_ns)
+{
+	const struct survey_host *host = &race->host;
+	struct watch *watch = &race->watch;
+	double span = (double)(host->last_ns - host->first_ns) + 1;
+	double most = PLAY_BURST * (double)host->outs / span * BURST_NS;
+
+	if (time_ns - watch->since_ns >= BURST_NS) {
+		watch->armed = watch->outs < most;
+		watch->since_ns = time_ns;
+		watch->outs = 0;
+	}
+	watch->outs++;
+	if (!watch->armed || watch->outs < most || watch->outs < BURST_LEAST)
+		return false;
+	watch->armed = false;
+	return true;
+}
+
+static bool is_storm(struct watch *watch, const struct sim_counters *before,
+		     const struct sim_counters *now)
+{
+	if (now->store_succeeded != before->store_succeeded)
+		watch->streak = 0;
+	else if (now->store_rejected != before->store_rejected)
+		watch->streak++;
+	/* Where it began is not known: the first streak may be the end of an older one. */
+	if (now->store_succeeded != before->store_succeeded)
+		watch->armed = true;
+	return watch->armed && watch->streak == PLAY_STORM &&
+	       now->store_rejected != before->store_rejected;
+}
+
+/* Feeds one row to all lanes; whether the race has come to what it was sent to. */
+static bool step(struct play_race *race)
+{
+	struct feed *feed = &race->feed;
+	const struct sim_counters *now = sim_counters(race->lanes[race->watch.lane].lane->sim);
+	struct sim_counters before = *now;
+	uint8_t kind = feed->batch->kind[feed->row];
+	uint64_t time_ns = feed_time(feed);
+
+	feed_rows(race, feed, feed->row + 1);
+	switch (race->watch.to) {
+	case PLAY_TO_EVENT:
+		return true;
+	case PLAY_TO_WALK:
+		return now->written_back_pages != before.written_back_pages;
+	case PLAY_TO_WAKEUP:
+		return now->shrink_worker_wakeups != before.shrink_worker_wakeups;
+	case PLAY_TO_STORM:
+		return is_storm(&race->watch, &before, now);
+	case PLAY_TO_BURST:
+		return kind == DB_OUT && begins_burst(race, time_ns);
 	}
 	return true;
 }
 
-static bool note_gap(struct play_race *race, uint64_t row, uint64_t time_ns)
+enum zr_err play_race_jump_on(struct play_race *race, uint64_t budget, bool *there)
+{
+	struct feed *feed = &race->feed;
+
+	*there = false;
+	while (budget-- && !*there) {
+		enum zr_err err = feed_peek(race, feed);
+
+		if (!err && feed->ended)
+			return play_race_advance(race, play_race_end_ns(race), 0, there);
+		if (!err) {
+			keep_borders(race, feed, feed_time(feed));
+			err = take_if_due(race, feed);
+		}
+		if (err)
+			return err;
+		*there = step(race);
+		if (feed->last_ns > race->clock_ns)
+			race->clock_ns = feed->last_ns;
+	}
+	return ZR_OK;
+}
+
+bool play_race_next_gap(const struct play_race *race, uint64_t *time_ns)
+{
+	for (size_t i = 0; i < race->n_gaps; i++) {
+		if (race->gaps[i] < race->clock_ns)
+			continue;
+		*time_ns = race->gaps[i];
+		return true;
+	}
+	return false;
+}
+
+/* -------------------------------------------------------------------------------------------- lanes */
+
+static enum zr_err make_lane(struct play_race *race, const char *policy, struct lane **out)
+{
+	const struct lane_setting setting = { .machine = &race->host.machine,
+					      .top_slots = race->host.top_slots,
+					      .n_tasks = race->n_tasks };
+
+	return lane_new(policy, &setting, out);
+}
+
+/* A lane at its start, behind the others unless they stand there too. */
+static enum zr_err enter(struct play_race *race, uint32_t i, struct lane *lane)
+{
+	struct race_lane *it = &race->lanes[i];
+
+	*it = (struct race_lane){ .lane = lane,
+				  .behind = race->feed.cursor > 0,
+				  .feed = { .lane = i, .next_border = 1 } };
+	race->history.lane_known[i] = 1;
+	race->history.at[0].lane[i] = (struct play_lane_totals){ 0 };
+	return race->n_images ? take_lane(race, 0, i) : ZR_OK;
+}
+
+static void forget(struct play_race *race, uint32_t i)
+{
+	feed_close(&race->lanes[i].feed);
+	lane_free(race->lanes[i].lane);
+	race->lanes[i].lane = NULL;
+	for (size_t image = 0; image < race->n_images; image++)
+		drop_snapshot(race, &race->images[image].lanes[i]);
+}
+
+enum zr_err play_race_add(struct play_race *race, const char *policy)
+{
+	struct lane *lane;
+	enum zr_err err;
+
+	if (race->n_lanes == PLAY_RACE_LANES)
+		return zr_fail(ZR_USAGE, "there are %d lanes already; remove one first", PLAY_RACE_LANES);
+	err = make_lane(race, policy, &lane);
+	return err ? err : enter(race, race->n_lanes++, lane);
+}
+
+enum zr_err play_race_replace(struct play_race *race, uint32_t i, const char *policy)
+{
+	struct lane *lane;
+	enum zr_err err = make_lane(race, policy, &lane);
+
+	if (err)
+		return err;
+	forget(race, i);
+	return enter(race, i, lane);
+}
+
+void play_race_remove(struct play_race *race, uint32_t i)
+{
+	uint32_t after = race->n_lanes - i - 1;
+	struct play_history *h = &race->history;
+
+	assert(race->n_lanes > 1);
+	forget(race, i);
+	memmove(&race->lanes[i], &race->lanes[i + 1], after * sizeof(race->lanes[0]));
+	memmove(&h->lane_known[i], &h->lane_known[i + 1], after * sizeof(h->lane_known[0]));
+	for (uint32_t border = 0; border <= PLAY_RACE_STEPS; border++)
+		memmove(&h->at[border].lane[i], &h->at[border].lane[i + 1],
+			after * sizeof(h->at[0].lane[0]));
+	for (size_t image = 0; image < race->n_images; image++) {
+		struct snapshot **lanes = race->images[image].lanes;
+
+		memmove(&lanes[i], &lanes[i + 1], after * sizeof(*lanes));
+		lanes[race->n_lanes - 1] = NULL;
+	}
+	race->n_lanes--;
+	race->lanes[race->n_lanes] = (struct race_lane){ 0 };
+	for (; i < race->n_lanes; i++)
+		race->lanes[i].feed.lane = i;
+	race->watch.lane = 0;
+}
+
+/* The race has gone back behind the lane: it follows, from an image of its own. */
+static void fall_back(struct play_race *race, uint32_t i)
+{
+	size_t image = race->n_images - 1;
+
+	while (image && (race->images[image].cursor > race->feed.cursor || !race->images[image].lanes[i]))
+		image--;
+	restore_lane(race, i, &race->images[image]);
+	restore_feed(&race->lanes[i].feed, &race->images[image]);
+}
+
+static enum zr_err catch_up(struct play_race *race, uint32_t i, uint64_t budget)
+{
+	struct race_lane *it = &race->lanes[i];
+	struct leg leg = { UINT64_MAX, race->feed.cursor, budget };
+	bool there;
+	enum zr_err err;
+
+	if (it->feed.cursor > race->feed.cursor)
+		fall_back(race, i);
+	err = run(race, &it->feed, &leg, &there);
+	if (err || !there || it->feed.cursor != race->feed.cursor)
+		return err;
+	/* What the race did at the end it does now; borders that it has passed the lane has too. */
+	if (race->feed.flushed && !it->feed.flushed)
+		flush(race, &it->feed, UINT64_MAX);
+	while (it->feed.next_border < race->feed.next_border)
+		keep_border(race, &it->feed, it->feed.next_border++);
+	feed_close(&it->feed);
+	it->behind = false;
+	return ZR_OK;
+}
+
+enum zr_err play_race_catch_up(struct play_race *race, uint64_t budget, bool *all)
+{
+	enum zr_err err = ZR_OK;
+
+	*all = true;
+	for (uint32_t i = 0; i < race->n_lanes && !err; i++) {
+		if (race->lanes[i].behind)
+			err = catch_up(race, i, budget);
+		*all = *all && !race->lanes[i].behind;
+	}
+	return err;
+}
+
+/* -------------------------------------------------------------------------------------------- set-up */
+
+static bool note_gap(struct play_race *race, uint64_t time_ns)
 {
 	if (race->n_gaps == race->gap_room) {
-		struct gap *gaps =
-			grow(&race->arena, race->gaps, race->n_gaps, sizeof(*gaps), &race->gap_room);
+		size_t room = race->gap_room ? 2 * race->gap_room : 64;
+		uint64_t *gaps = realloc(race->gaps, room * sizeof(*gaps));
 
 		if (!gaps)
 			return false;
 		race->gaps = gaps;
+		race->gap_room = room;
 	}
-	race->gaps[race->n_gaps++] = (struct gap){ row, time_ns };
+	race->gaps[race->n_gaps++] = time_ns;
+	race->history.gap[step_of(race, time_ns)] = true;
 	return true;
 }
 
-static bool note_rows(struct play_race *race, const struct db_batch *batch)
+static enum zr_err note_gaps(struct play_race *race, const struct db_batch *batch)
 {
-	const uint32_t with_slot = 1 << DB_OUT | 1 << DB_IN | 1 << DB_FREE;
-
-	for (uint32_t row = 0; row < batch->n; row++) {
-		uint64_t *low = &race->low_slots[batch->area[row]];
-
-		if (batch->kind[row] == DB_GAP &&
-		    !note_gap(race, race->events + row, batch->time_ns[row]))
-			return false;
-		if (with_slot >> batch->kind[row] & 1 && batch->slot[row] < *low)
-			*low = batch->slot[row];
-	}
-	return true;
-}
-
-static enum zr_err keep_batch(struct play_race *race, const struct db_batch *batch)
-{
-	enum zr_err err = sim_check_batch(&race->host.machine, batch);
-	bool ok = true;
-
-	if (err || !batch->n)
-		return err;
-	if (race->n_batches == race->batch_room) {
-		struct db_batch *batches = grow(&race->arena, race->batches, race->n_batches,
-						sizeof(*batches), &race->batch_room);
-
-		ok = batches != NULL;
-		race->batches = ok ? batches : race->batches;
-	}
-	if (!ok || !copy_batch(&race->arena, batch, &race->batches[race->n_batches]) ||
-	    !note_rows(race, batch))
-		return zr_fail(ZR_NOMEM,
-			       "keeping the events of the trace in memory (24 bytes each): no more "
-			       "after %llu events",
-			       (unsigned long long)race->events);
-	if (!race->n_batches)
-		race->first_ns = batch->time_ns[0];
-	race->last_ns = batch->time_ns[batch->n - 1];
-	race->n_batches++;
-	race->events += batch->n;
+	for (uint32_t row = 0; row < batch->n; row++)
+		if (batch->kind[row] == DB_GAP && !note_gap(race, batch->time_ns[row]))
+			return zr_fail(ZR_NOMEM, "keeping the gaps of the trace: no memory");
 	return ZR_OK;
 }
 
-static enum zr_err keep_events(struct play_race *race, struct db *trace)
+static enum zr_err find_gaps(struct play_race *race)
 {
-	struct db_filter filter = { .host = race->host.host };
+	struct db_filter filter = { .kinds = 1u << DB_GAP, .host = race->host.host };
 	const struct db_batch *batch;
 	struct db_reader *reader;
-	enum zr_err err = db_reader_new(trace, &filter, &reader);
+	enum zr_err err = db_reader_new(race->trace, &filter, &reader);
 
 	if (err)
 		return err;
-	memset(race->low_slots, 0xff, sizeof(race->low_slots));
 	while (!(err = db_reader_next(reader, &batch)) && batch) {
-		err = keep_batch(race, batch);
+		err = note_gaps(race, batch);
 		if (err)
 			break;
 	}
@@ -216,11 +703,11 @@ static enum zr_err keep_events(struct play_race *race, struct db *trace)
 	return err;
 }
 
-static enum zr_err choose_host(struct play_race *race, struct db *trace)
+static enum zr_err choose_host(struct play_race *race)
 {
 	struct survey_host *hosts;
 	size_t n, best = 0;
-	enum zr_err err = survey_trace(trace, &race->arena, &hosts, &n);
+	enum zr_err err = survey_trace(race->trace, &race->arena, &hosts, &n);
 
 	if (err)
 		return err;
@@ -228,99 +715,75 @@ static enum zr_err choose_host(struct play_race *race, struct db *trace)
 		if (hosts[i].events > hosts[best].events)
 			best = i;
 	race->host = hosts[best];
-	for (uint32_t area = 0; area < race->host.machine.n_areas; area++) {
-		/* Sums fit: sim_new() refuses more slots than that. */
-		race->area_base[area] = race->n_slots;
-		race->n_slots += (uint32_t)race->host.top_slots[area];
-	}
-	return ZR_OK;
+	return survey_count_tasks(race->trace, race->host.host, &race->n_tasks);
 }
 
-/* -------------------------------------------------------------------------------------------- lanes */
-
-static enum zr_err new_sims(struct play_race *race, struct sim **sims)
+static void start_history(struct play_race *race)
 {
-	enum zr_err err = ZR_OK;
+	const struct survey_host *host = &race->host;
 
-	memset(sims, 0, PLAY_RACE_LANES * sizeof(*sims));
-	for (uint32_t i = 0; i < race->n_lanes && !err; i++)
-		err = sim_new(&race->lanes[i].policy, &race->host.machine, &race->lanes[i].sink,
-			      &sims[i]);
-	for (uint32_t i = 0; i < race->n_lanes && err; i++)
-		sim_free(sims[i]);
-	return err;
+	race->history.first_ns = host->first_ns;
+	race->history.step_ns = (host->last_ns - host->first_ns) / PLAY_RACE_STEPS + 1;
+	race->history.known = 1;
+	race->clock_ns = host->first_ns;
+	race->feed.next_border = 1;
 }
 
-/* All lanes to the start; nothing changes on failure. */
-static enum zr_err rewind_race(struct play_race *race)
+static size_t default_image_bytes(void)
 {
-	struct sim *sims[PLAY_RACE_LANES];
-	enum zr_err err = new_sims(race, sims);
+	const size_t most = (size_t)2 << 30;
+	long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+	size_t part = pages > 0 && page > 0 ? (size_t)pages * (size_t)page / 8 : most;
+
+	return part < most ? part : most;
+}
+
+/* The scout reads all again, so that it stands exactly where the events end now. No room is made for cgroups to
+ * come: the worker's round would count its calls for them. */
+static enum zr_err start_following(struct play_race *race)
+{
+	struct db_filter filter = { .kinds = SURVEY_MODEL_KINDS | 1 << DB_GAP,
+				    .host = race->host.host };
+	bool outgrown;
+	enum zr_err err = db_reader_new(race->trace, &filter, &race->scout);
+
+	race->n_tasks += FOLLOW_TASKS;
+	race->host.events = race->host.other_events = race->host.gaps = race->host.lost = 0;
+	race->host.outs = 0;
+	return err ? err : play_race_poll(race, &outgrown);
+}
+
+static enum zr_err fill_race(struct play_race *race, const struct play_race_options *options)
+{
+	enum zr_err err = choose_host(race);
 
 	if (err)
 		return err;
-	for (uint32_t i = 0; i < race->n_lanes; i++) {
-		struct race_lane *lane = &race->lanes[i];
-
-		sim_free(lane->sim);
-		lane->sim = sims[i];
-		swapio_init(&lane->swapio, &lane->policy, race->host.machine.page_size, NULL);
-		/* Numbers go on, so what an earlier pass wrote is older than any walk to come. */
-		lane->walk++;
-		lane->walk_wrote = false;
-	}
-	race->batch = 0;
-	race->row = 0;
-	race->cursor = 0;
-	race->now_ns = race->first_ns;
-	memset(race->kinds, 0, sizeof(race->kinds));
-	return ZR_OK;
+	start_history(race);
+	err = race->follow ? start_following(race) : find_gaps(race);
+	for (uint32_t i = 0; i < options->n_policies && !err; i++)
+		err = play_race_add(race, options->policies[i]);
+	return err ? err : take_image(race, 0);
 }
 
-static enum zr_err init_lane(struct play_race *race, struct race_lane *lane, const char *policy)
-{
-	void *written;
-	enum zr_err err = sim_policy_parse(policy, &lane->policy);
-
-	if (!err)
-		err = pages_new(race->n_slots, sizeof(*lane->written), "the slot map", &written);
-	if (err)
-		return err;
-	lane->written = written;
-	lane->race = race;
-	lane->sink = (struct sim_sink){
-		.walk_begin = on_walk_begin, .write = on_write, .walk_end = on_walk_end, .read = on_read
-	};
-	return ZR_OK;
-}
-
-static enum zr_err fill_race(struct play_race *race, struct db *trace, const char *const *policies,
-			     uint32_t n)
-{
-	enum zr_err err = choose_host(race, trace);
-
-	if (!err)
-		err = keep_events(race, trace);
-	for (uint32_t i = 0; i < n && !err; i++) {
-		race->n_lanes = i + 1;
-		err = init_lane(race, &race->lanes[i], policies[i]);
-	}
-	return err ? err : rewind_race(race);
-}
-
-enum zr_err play_race_new(struct db *trace, const char *const *policies, uint32_t n,
+enum zr_err play_race_new(struct db *trace, const struct play_race_options *options,
 			  struct play_race **out)
 {
 	struct play_race *race;
 	enum zr_err err;
 
 	*out = NULL;
-	if (!n || n > PLAY_RACE_LANES)
-		return zr_fail(ZR_USAGE, "racing %u policies: name one to %d", n, PLAY_RACE_LANES);
+	if (!options->n_policies || options->n_policies > PLAY_RACE_LANES)
+		return zr_fail(ZR_USAGE, "racing %u policies: name one to %d", options->n_policies,
+			       PLAY_RACE_LANES);
 	race = calloc(1, sizeof(*race));
 	if (!race)
-		return zr_fail(ZR_NOMEM, "racing %u policies: no memory", n);
-	err = fill_race(race, trace, policies, n);
+		return zr_fail(ZR_NOMEM, "racing %u policies: no memory", options->n_policies);
+	race->trace = trace;
+	race->follow = options->follow;
+	race->image_bytes_max = options->image_bytes ? options->image_bytes : default_image_bytes();
+	race->image_events = options->image_events ? options->image_events : FIRST_IMAGE_EVENTS;
+	err = fill_race(race, options);
 	if (err) {
 		play_race_free(race);
 		return err;
@@ -333,202 +796,46 @@ void play_race_free(struct play_race *race)
 {
 	if (!race)
 		return;
+	for (size_t i = 0; i < race->n_images; i++)
+		free_image(&race->images[i]);
 	for (uint32_t i = 0; i < race->n_lanes; i++) {
-		sim_free(race->lanes[i].sim);
-		pages_free(race->lanes[i].written, race->n_slots, sizeof(*race->lanes[i].written));
+		feed_close(&race->lanes[i].feed);
+		lane_free(race->lanes[i].lane);
 	}
+	feed_close(&race->feed);
+	db_reader_free(race->scout);
+	free(race->images);
+	free(race->gaps);
 	zr_arena_fini(&race->arena);
 	free(race);
 }
 
-/* --------------------------------------------------------------------------------------- advancing */
-
-static bool at_end(const struct play_race *race)
+static bool takes(const struct play_race *race, const struct db_batch *batch)
 {
-	return race->batch == race->n_batches;
-}
-
-/* Feeds the rows up to `to` of the cursor's batch to all lanes. */
-static void feed_rows(struct play_race *race, uint32_t to)
-{
-	const struct db_batch *batch = &race->batches[race->batch];
-
-	for (uint32_t i = 0; i < race->n_lanes; i++)
-		sim_feed(race->lanes[i].sim, batch, race->row, to);
-	for (uint32_t row = race->row; row < to; row++)
-		race->kinds[batch->kind[row]]++;
-	race->now_ns = batch->time_ns[to - 1];
-	race->cursor += to - race->row;
-	race->row = to;
-	if (to < batch->n)
-		return;
-	race->row = 0;
-	race->batch++;
-	for (uint32_t i = 0; i < race->n_lanes && at_end(race); i++)
-		sim_flush(race->lanes[i].sim);
-}
-
-/* The first row of the cursor's batch, at or behind the cursor, whose time is at or after `until_ns`. */
-static uint32_t row_at(const struct play_race *race, uint64_t until_ns)
-{
-	const struct db_batch *batch = &race->batches[race->batch];
-	uint32_t low = race->row, high = batch->n;
-
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (batch->time_ns[middle] < until_ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
-bool play_race_advance(struct play_race *race, uint64_t until_ns, uint64_t budget)
-{
-	uint64_t left = budget ? budget : UINT64_MAX;
-
-	while (!at_end(race)) {
-		uint32_t to = row_at(race, until_ns);
-
-		if (to == race->row)
-			return true;
-		if (!left)
-			return false;
-		if (to - race->row > left)
-			to = race->row + (uint32_t)left;
-		if (to - race->row > SLICE)
-			to = race->row + SLICE;
-		left -= to - race->row;
-		feed_rows(race, to);
-	}
-	return true;
-}
-
-bool play_race_step(struct play_race *race)
-{
-	if (at_end(race))
-		return false;
-	feed_rows(race, race->row + 1);
-	return true;
-}
-
-static uint64_t written_pages(const struct play_race *race)
-{
-	uint64_t pages = 0;
-
-	for (uint32_t i = 0; i < race->n_lanes; i++)
-		pages += sim_counters(race->lanes[i].sim)->written_back_pages;
-	return pages;
-}
-
-bool play_race_step_walk(struct play_race *race)
-{
-	uint64_t before = written_pages(race);
-
-	while (play_race_step(race))
-		if (written_pages(race) != before)
-			return true;
-	return false;
-}
-
-enum zr_err play_race_seek(struct play_race *race, uint64_t time_ns)
-{
-	enum zr_err err = ZR_OK;
-
-	if (race->cursor && time_ns <= race->now_ns)
-		err = rewind_race(race);
-	if (!err)
-		play_race_advance(race, time_ns, 0);
-	return err;
-}
-
-/* ------------------------------------------------------------------------------------------- looking */
-
-uint32_t play_race_lanes(const struct play_race *race)
-{
-	return race->n_lanes;
-}
-
-uint64_t play_race_first_ns(const struct play_race *race)
-{
-	return race->first_ns;
-}
-
-uint64_t play_race_last_ns(const struct play_race *race)
-{
-	return race->last_ns;
-}
-
-uint64_t play_race_now_ns(const struct play_race *race)
-{
-	return race->now_ns;
-}
-
-uint64_t play_race_cursor(const struct play_race *race)
-{
-	return race->cursor;
-}
-
-uint64_t play_race_events(const struct play_race *race)
-{
-	return race->events;
-}
-
-struct play_lane play_race_lane(const struct play_race *race, uint32_t lane)
-{
-	const struct race_lane *it = &race->lanes[lane];
-
-	assert(lane < race->n_lanes);
-	return (struct play_lane){ .policy = &it->policy,
-				   .counters = sim_counters(it->sim),
-				   .io = &it->swapio.io,
-				   .state = sim_state(it->sim) };
-}
-
-enum sim_slot play_race_slot(const struct play_race *race, uint32_t lane, uint8_t area, uint32_t slot,
-			     bool *being_written)
-{
-	const struct race_lane *it = &race->lanes[lane];
-	bool touched = area < race->host.machine.n_areas && slot < race->host.top_slots[area];
-
-	assert(lane < race->n_lanes);
-	*being_written = touched && it->walk && it->written[race->area_base[area] + slot] == it->walk;
-	return sim_slot_state(it->sim, area, slot);
-}
-
-void play_race_slot_span(const struct play_race *race, uint8_t *area, uint32_t *lowest,
-			 uint32_t *highest)
-{
-	uint64_t widest = 0;
-
-	*area = 0;
-	*lowest = *highest = 0;
-	for (uint32_t i = 0; i < race->host.machine.n_areas; i++) {
-		uint64_t top = race->host.top_slots[i];
-
-		if (!top || top - race->low_slots[i] <= widest)
-			continue;
-		widest = top - race->low_slots[i];
-		*area = (uint8_t)i;
-		*lowest = (uint32_t)race->low_slots[i];
-		*highest = (uint32_t)(top - 1);
-	}
-}
-
-const uint64_t *play_race_kind_counts(const struct play_race *race)
-{
-	return race->kinds;
-}
-
-bool play_race_next_gap(const struct play_race *race, uint64_t *time_ns)
-{
-	for (size_t i = 0; i < race->n_gaps; i++) {
-		if (race->gaps[i].row < race->cursor)
-			continue;
-		*time_ns = race->gaps[i].time_ns;
+	if (!sim_check_batch(&race->host.machine, batch))
 		return true;
-	}
+	zr_error_clear();
 	return false;
+}
+
+enum zr_err play_race_poll(struct play_race *race, bool *outgrown)
+{
+	const struct db_batch *batch;
+	enum zr_err err;
+
+	*outgrown = false;
+	while (!(err = db_reader_next(race->scout, &batch)) && batch) {
+		*outgrown = !takes(race, batch);
+		if (*outgrown)
+			return ZR_OK;
+		err = survey_note(&race->host, batch, &race->arena);
+		while (!err && race->host.last_ns >= border_ns(race, PLAY_RACE_STEPS))
+			widen_history(race);
+		if (!err)
+			err = note_gaps(race, batch);
+		if (err)
+			return err;
+		race->feed.ended = false;
+	}
+	return err;
 }

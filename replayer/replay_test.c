@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Replays and races of traces in a database: the figures stored are those that a model fed by hand gives,
- * partial runs say so, and a race stands where a replay of the same events stands.
+ * Replays of traces in a database: the figures stored are those that a model fed by hand gives, and partial runs
+ * say so. (race_test.c compares races with replays.)
  */
 #include "replayer/test_events.h"
 
@@ -311,12 +311,13 @@ static void a_trace_without_events_is_refused(void **state)
 {
 	struct trace *trace = new_trace(false);
 	struct play_options options = options_null();
+	struct play_race_options racing = { .policies = policies, .n_policies = 3 };
 	struct play_race *race;
 
 	(void)state;
 	assert_int_equal(play_replay(trace->db, trace->db, &options), ZR_NO_DATA);
 	zr_error_clear();
-	assert_int_equal(play_race_new(trace->db, policies, 3, &race), ZR_NO_DATA);
+	assert_int_equal(play_race_new(trace->db, &racing, &race), ZR_NO_DATA);
 	zr_error_clear();
 	assert_int_equal(read_runs(trace).n, 0);
 	free_trace(trace);
@@ -424,184 +425,6 @@ static void a_device_that_is_too_small_stores_nothing(void **state)
 	free_trace(trace);
 }
 
-/* -------------------------------------------------------------------------------------------- race */
-
-static void compare_lane(const struct play_race *race, uint32_t lane, struct trace *trace,
-			 const struct db_run *run)
-{
-	struct play_lane it = play_race_lane(race, lane);
-
-	assert_string_equal(it.policy->text, run->policy);
-#define X(name) assert_true(value(trace, run, #name) == (double)it.counters->name);
-	SIM_COUNTERS(X)
-#undef X
-	assert_true(value(trace, run, "write_requests") == (double)it.io->write_requests);
-}
-
-static void a_race_to_the_end_stands_where_a_replay_does(void **state)
-{
-	struct trace *trace = new_trace(true);
-	struct play_options options = options_null();
-	struct play_race *race;
-	struct runs runs;
-
-	(void)state;
-	assert_int_equal(play_replay(trace->db, trace->db, &options), ZR_OK);
-	runs = read_runs(trace);
-	assert_int_equal(play_race_new(trace->db, policies, 3, &race), ZR_OK);
-	assert_int_equal(play_race_lanes(race), 3);
-	assert_int_equal(play_race_events(race), EVENTS);
-	assert_int_equal(play_race_first_ns(race), 1000);
-	assert_int_equal(play_race_last_ns(race), 1000 + EVENTS - 1);
-	assert_true(play_race_advance(race, UINT64_MAX, 0));
-	assert_int_equal(play_race_cursor(race), EVENTS);
-	assert_int_equal(play_race_now_ns(race), 1000 + EVENTS - 1);
-	for (uint32_t i = 0; i < 3; i++)
-		compare_lane(race, i, trace, &runs.runs[i]);
-	assert_false(play_race_step(race));
-	assert_false(play_race_step_walk(race));
-	play_race_free(race);
-	free_trace(trace);
-}
-
-struct snapshot {
-	struct sim_counters counters;
-	struct play_io io;
-	struct sim_state state;
-	uint64_t cursor, outs;
-	enum sim_slot slots[SLOTS];
-};
-
-static void take(const struct play_race *race, struct snapshot *out)
-{
-	struct play_lane lane = play_race_lane(race, 1);
-	bool written;
-
-	memset(out, 0, sizeof(*out));
-	out->counters = *lane.counters;
-	out->io = *lane.io;
-	out->state = lane.state;
-	out->cursor = play_race_cursor(race);
-	out->outs = play_race_kind_counts(race)[DB_OUT];
-	for (uint32_t slot = 0; slot < SLOTS; slot++)
-		out->slots[slot] = play_race_slot(race, 1, 0, slot, &written);
-}
-
-static void seeking_back_and_forth_gives_the_same_state(void **state)
-{
-	struct trace *trace = new_trace(true);
-	struct snapshot *there = calloc(2, sizeof(*there));
-	struct play_race *race;
-
-	(void)state;
-	assert_non_null(there);
-	assert_int_equal(play_race_new(trace->db, policies, 3, &race), ZR_OK);
-	assert_true(play_race_advance(race, 1000 + 2000, 0));
-	assert_int_equal(play_race_cursor(race), 2000);
-	take(race, &there[0]);
-	assert_int_equal(play_race_seek(race, 1000 + 4000), ZR_OK);
-	assert_int_equal(play_race_cursor(race), 4000);
-	assert_int_equal(play_race_seek(race, 1000 + 2000), ZR_OK);
-	take(race, &there[1]);
-	assert_memory_equal(&there[0].counters, &there[1].counters, sizeof(there->counters));
-	assert_memory_equal(&there[0].io, &there[1].io, sizeof(there->io));
-	assert_memory_equal(there[0].slots, there[1].slots, sizeof(there->slots));
-	assert_int_equal(there[0].state.pool_pages, there[1].state.pool_pages);
-	assert_int_equal(there[0].cursor, there[1].cursor);
-	assert_int_equal(there[0].outs, there[1].outs);
-	assert_int_equal(play_race_seek(race, 0), ZR_OK);
-	assert_int_equal(play_race_cursor(race), 0);
-	play_race_free(race);
-	free(there);
-	free_trace(trace);
-}
-
-static void a_budget_bounds_an_advance(void **state)
-{
-	struct trace *trace = new_trace(true);
-	struct play_race *race;
-
-	(void)state;
-	assert_int_equal(play_race_new(trace->db, policies, 1, &race), ZR_OK);
-	assert_false(play_race_advance(race, 1000 + 300, 100));
-	assert_int_equal(play_race_cursor(race), 100);
-	assert_true(play_race_advance(race, 1000 + 300, 1000));
-	assert_int_equal(play_race_cursor(race), 300);
-	assert_true(play_race_step(race));
-	assert_int_equal(play_race_cursor(race), 301);
-	play_race_free(race);
-	free_trace(trace);
-}
-
-static void a_step_to_a_walk_shows_what_it_wrote(void **state)
-{
-	struct trace *trace = new_trace(true);
-	struct play_race *race;
-	uint32_t marked = 0;
-	uint64_t before;
-
-	(void)state;
-	assert_int_equal(play_race_new(trace->db, policies, 1, &race), ZR_OK);
-	assert_true(play_race_advance(race, 1000 + 1000, 0));
-	before = play_race_lane(race, 0).counters->written_back_pages;
-	assert_true(play_race_step_walk(race));
-	for (uint32_t slot = 0; slot < SLOTS; slot++) {
-		bool written;
-		enum sim_slot is = play_race_slot(race, 0, 0, slot, &written);
-
-		assert_true(!written || is == SIM_SLOT_DISK);
-		marked += written;
-	}
-	assert_true(marked > 0);
-	assert_true(play_race_lane(race, 0).counters->written_back_pages - before >= marked);
-	play_race_free(race);
-	free_trace(trace);
-}
-
-static void a_race_knows_its_gaps_and_slots(void **state)
-{
-	struct trace *trace = new_trace(true);
-	struct play_race *race;
-	uint64_t gap;
-	uint32_t low, high;
-	uint8_t area;
-	bool written;
-
-	(void)state;
-	assert_int_equal(play_race_new(trace->db, policies, 2, &race), ZR_OK);
-	play_race_slot_span(race, &area, &low, &high);
-	assert_int_equal(area, 0);
-	assert_int_equal(low, 0);
-	assert_in_range(high, SLOTS - 10, SLOTS - 1);
-	assert_int_equal(play_race_slot(race, 0, 0, SLOTS, &written), SIM_SLOT_UNKNOWN);
-	assert_false(written);
-	assert_int_equal(play_race_slot(race, 0, 9, 0, &written), SIM_SLOT_UNKNOWN);
-	assert_true(play_race_next_gap(race, &gap));
-	assert_int_equal(gap, 1000 + EVENTS / 2);
-	assert_true(play_race_advance(race, gap + 1, 0));
-	assert_int_equal(play_race_kind_counts(race)[DB_GAP], 1);
-	assert_false(play_race_next_gap(race, &gap));
-	play_race_free(race);
-	free_trace(trace);
-}
-
-static void a_race_takes_one_to_six_lanes(void **state)
-{
-	static const char *const seven[] = { "batched", "batched", "batched", "batched",
-					     "batched", "batched", "batched" };
-	struct trace *trace = new_trace(true);
-	struct play_race *race;
-
-	(void)state;
-	assert_int_equal(play_race_new(trace->db, seven, 0, &race), ZR_USAGE);
-	zr_error_clear();
-	assert_int_equal(play_race_new(trace->db, seven, 7, &race), ZR_USAGE);
-	zr_error_clear();
-	assert_int_equal(play_race_new(trace->db, seven, 6, &race), ZR_OK);
-	play_race_free(race);
-	free_trace(trace);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -616,12 +439,6 @@ int main(void)
 		cmocka_unit_test(events_beyond_the_swap_area_are_refused),
 		cmocka_unit_test(a_device_replay_measures_and_repeats),
 		cmocka_unit_test(a_device_that_is_too_small_stores_nothing),
-		cmocka_unit_test(a_race_to_the_end_stands_where_a_replay_does),
-		cmocka_unit_test(seeking_back_and_forth_gives_the_same_state),
-		cmocka_unit_test(a_budget_bounds_an_advance),
-		cmocka_unit_test(a_step_to_a_walk_shows_what_it_wrote),
-		cmocka_unit_test(a_race_knows_its_gaps_and_slots),
-		cmocka_unit_test(a_race_takes_one_to_six_lanes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -443,60 +443,148 @@ uint64_t play_figures_requests(const struct play_figures *figures);
 /* -------------------------------------------------------------------------------------------- race */
 
 /*
- * Several policies in lock step over one trace, on the null target, for the dashboard. All lanes stand at
- * the same event. Going back replays from the start (an arena of decoded events is kept: 24 bytes each).
- * Of a trace with several hosts, the one with the most events is raced.
+ * Several policies in lock step over one trace, on the null target, for the dashboard. All lanes stand at the
+ * same event, but for those that were added later and are still catching up. The events are read from the file
+ * as they are needed; images of the lanes are kept on the way, so that going back is a short way on from one.
+ * Of a trace with several hosts, the one with the most events is raced. Only kinds that a model acts on, and
+ * gaps, count as events here.
+ *
+ * A race is not to be used by two threads at once, and neither is the trace while a race has it.
  */
 struct play_race;
 
-enum { PLAY_RACE_LANES = 6 };
+enum { PLAY_RACE_LANES = 6, PLAY_RACE_STEPS = 480 };
 
-enum zr_err play_race_new(struct db *trace, const char *const *policies, uint32_t n,
+struct play_race_options {
+	const char *const *policies;
+	uint32_t n_policies;
+	bool follow;	      /* the trace may still grow, see play_race_poll() */
+	size_t image_bytes;   /* memory for images of the lanes; 0 = an eighth of the machine's, at most 2 GiB */
+	uint64_t image_events; /* the least distance of two images; 0 = a sensible one */
+};
+
+enum zr_err play_race_new(struct db *trace, const struct play_race_options *options,
 			  struct play_race **out);
 void play_race_free(struct play_race *race);
 
-uint32_t play_race_lanes(const struct play_race *race);
+/* Of the trace's, the one that is raced. */
+uint32_t play_race_host(const struct play_race *race);
+
 uint64_t play_race_first_ns(const struct play_race *race);
 uint64_t play_race_last_ns(const struct play_race *race);
 
-/* Advances to the first event at or after `until_ns`, but by at most `budget` events (0 = no bound).
- * True when `until_ns` was reached or the trace is at its end. */
-bool play_race_advance(struct play_race *race, uint64_t until_ns, uint64_t budget);
+/* Where the race stands: all events before this time have been fed. Behind the last event, one more than it. */
+uint64_t play_race_clock_ns(const struct play_race *race);
+uint64_t play_race_end_ns(const struct play_race *race);
 
-/* To the next event / the end of the next walk that wrote something; false at the end of the trace. */
-bool play_race_step(struct play_race *race);
-bool play_race_step_walk(struct play_race *race);
-
-/* Goes to a time, backwards too. */
-enum zr_err play_race_seek(struct play_race *race, uint64_t time_ns);
-
-/* The trace's cursor: time of the last event fed, its index and the number of all. */
-uint64_t play_race_now_ns(const struct play_race *race);
+/* The number of events fed, and of all. */
 uint64_t play_race_cursor(const struct play_race *race);
 uint64_t play_race_events(const struct play_race *race);
 
+/* Moves on to a time, but by at most about `budget` events (0 = no bound). *there: it stands at `until_ns`, or at
+ * the end of the trace. */
+enum zr_err play_race_advance(struct play_race *race, uint64_t until_ns, uint64_t budget, bool *there);
+
+/* Stands where the image before `time_ns` was taken, if that is nearer than where it stands now; play_race_advance
+ * does the rest of the way. */
+void play_race_seek(struct play_race *race, uint64_t time_ns);
+
+/* What to run to: the next event; the end of the next walk of the lane that writes; its worker's next wake-up; the
+ * first store of PLAY_STORM in a row that it refuses; a burst, which is PLAY_BURST times the mean rate of swap-outs
+ * in 100 ms. */
+enum play_jump { PLAY_TO_EVENT, PLAY_TO_WALK, PLAY_TO_WAKEUP, PLAY_TO_STORM, PLAY_TO_BURST };
+
+enum { PLAY_STORM = 32, PLAY_BURST = 4 };
+
+/* Begins; then moves on by at most `budget` events. *there: it has come to it, or to the end of the trace. */
+void play_race_jump(struct play_race *race, enum play_jump to, uint32_t lane);
+enum zr_err play_race_jump_on(struct play_race *race, uint64_t budget, bool *there);
+
+/* The time of the next gap at or after the clock; false if there is none. */
+bool play_race_next_gap(const struct play_race *race, uint64_t *time_ns);
+
+/* A followed trace: looks for events that were added. Ids that the lanes have no room for make *outgrown true: the
+ * race is then to be made anew. */
+enum zr_err play_race_poll(struct play_race *race, bool *outgrown);
+
+/* ---- lanes: numbered from 0; adding and replacing gives one that still has to catch up ---- */
+
+uint32_t play_race_lanes(const struct play_race *race);
+enum zr_err play_race_add(struct play_race *race, const char *policy);
+enum zr_err play_race_replace(struct play_race *race, uint32_t lane, const char *policy);
+void play_race_remove(struct play_race *race, uint32_t lane); /* not the last one */
+
+/* Lets lanes that are behind catch up by at most `budget` events each; *all: none is behind any more. */
+enum zr_err play_race_catch_up(struct play_race *race, uint64_t budget, bool *all);
+
+/* A lane as it is now. The pointers are good until the race is used again. */
 struct play_lane {
 	const struct sim_policy *policy;
 	const struct sim_counters *counters;
 	const struct play_io *io;
 	struct sim_state state;
+	bool joined;	/* else it is catching up, and this is what it is at */
+	double caught_up; /* 0..1 */
+	const struct zr_hist *request_pages; /* of planned write requests that have left */
+	/* Of written-back pages alone, as in play_explain. */
+	uint64_t pages, contexts, requests;
+	const uint64_t *breaks; /* PLAY_BREAK_COUNT */
+	uint64_t ceiling_requests[PLAY_CEILING_COUNT]; /* vswap is another lane's affair: 0 */
 };
 
 struct play_lane play_race_lane(const struct play_race *race, uint32_t lane);
 
-/* What a lane holds in a slot, and whether it was in one of the writes of its last walk. */
-enum sim_slot play_race_slot(const struct play_race *race, uint32_t lane, uint8_t area,
-			     uint32_t slot, bool *being_written);
+/* Stores what a lane has done so far as a run; its note begins with `name`. It is marked partial unless the race
+ * stands at the end. */
+enum zr_err play_race_store(const struct play_race *race, uint32_t lane, const char *name, struct db *results);
 
-/* The span of slots that the trace touches, for the map; of the area in which it is widest. */
-void play_race_slot_span(const struct play_race *race, uint8_t *area, uint32_t *lowest,
-			 uint32_t *highest);
+/* ---- slots ---- */
 
-/* Counts of the recorded events up to the cursor (rates are differences of these). */
-const uint64_t *play_race_kind_counts(const struct play_race *race);
+struct play_slot {
+	enum sim_slot state;
+	bool writing;  /* in one of the writes of the lane's last walk that wrote */
+	bool unknown;  /* what it holds has been there since before a gap, so it may be something else by now */
+	uint16_t memcg, len;
+	uint32_t run;	    /* on disk: number of the swap I/O context that wrote it, 0 = none did */
+	uint64_t since_ns; /* when the page went out; 0 = not known */
+};
 
-/* Next GAP at or after the cursor: its time, or false. */
-bool play_race_next_gap(const struct play_race *race, uint64_t *time_ns);
+struct play_slot play_race_slot(const struct play_race *race, uint32_t lane, uint8_t area, uint32_t slot);
+
+/* The slots that the trace touches, in clusters of 512, by area and slot. The last one of an area may be short. */
+struct play_cluster {
+	uint8_t area;
+	uint32_t first, slots;
+};
+
+enum { PLAY_CLUSTER = 512 };
+
+uint32_t play_race_clusters(const struct play_race *race);
+/* At most `room` of them; returns how many. */
+uint32_t play_race_read_clusters(const struct play_race *race, struct play_cluster *out, uint32_t room);
+
+/* ---- over time: running totals at equal distances ---- */
+
+struct play_lane_totals {
+	uint64_t write_pages, write_requests, disk_refaults, rejected, written_back, walks, wakeups;
+};
+
+struct play_totals {
+	uint64_t outs, ins, writebacks; /* recorded: swap-outs, refaults, pages written back */
+	struct play_lane_totals lane[PLAY_RACE_LANES];
+};
+
+/* Totals at first + i * step for i < known (a lane: < its own known). What lies ahead of the clock stays known
+ * after going back. The steps of a followed trace get wider as it grows. */
+struct play_history {
+	uint64_t first_ns, step_ns;
+	uint32_t known, lane_known[PLAY_RACE_LANES];
+	struct play_totals at[PLAY_RACE_STEPS + 1];
+	bool gap[PLAY_RACE_STEPS]; /* events were lost in this step */
+};
+
+const struct play_history *play_race_history(const struct play_race *race);
+struct play_totals play_race_totals(const struct play_race *race);
 
 /* ---------------------------------------------------------------------------------------- timeline */
 

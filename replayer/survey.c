@@ -2,43 +2,58 @@
 /* The pass of survey.h. */
 #include "replayer/survey.h"
 
-static void note_slot(struct survey_host *host, const struct db_batch *batch, uint32_t row)
+static bool touch(struct survey_host *host, uint8_t area, uint64_t first, uint64_t end,
+		  struct zr_arena *arena)
 {
-	uint64_t end = batch->slot[row];
-	uint64_t *top = &host->top_slots[batch->area[row]];
+	uint8_t **clusters = &host->clusters[area];
+
+	if (!*clusters) {
+		*clusters = zr_arena_array(arena, SURVEY_CLUSTERS / 8, 1);
+		if (!*clusters)
+			return false;
+	}
+	if (end > (uint64_t)SURVEY_CLUSTERS * PLAY_CLUSTER)
+		end = (uint64_t)SURVEY_CLUSTERS * PLAY_CLUSTER;
+	for (uint64_t i = first / PLAY_CLUSTER; i * PLAY_CLUSTER < end; i++)
+		(*clusters)[i / 8] |= (uint8_t)(1 << i % 8);
+	if (end > host->top_slots[area])
+		host->top_slots[area] = end;
+	return true;
+}
+
+static bool note_slot(struct survey_host *host, const struct db_batch *batch, uint32_t row,
+		      struct zr_arena *arena)
+{
+	uint64_t first = batch->slot[row], pages;
 
 	switch (batch->kind[row]) {
 	case DB_OUT:
-		end += batch->flags[row] & DB_F_PART ? 1 : (uint64_t)1 << batch->order[row];
+		pages = batch->flags[row] & DB_F_PART ? 1 : (uint64_t)1 << batch->order[row];
+		host->outs++;
 		break;
 	case DB_FREE:
-		end += db_free_slots(batch->len[row]);
+		pages = db_free_slots(batch->len[row]);
 		break;
 	case DB_IN:
 	case DB_WB:
-		end += 1;
+		pages = 1;
 		break;
 	default:
-		return;
+		return true;
 	}
-	if (end > *top)
-		*top = end;
+	return touch(host, batch->area[row], first, first + pages, arena);
 }
 
-static enum zr_err note_batch(struct survey_host *host, const struct db_batch *batch,
-			      struct zr_arena *arena)
+enum zr_err survey_note(struct survey_host *host, const struct db_batch *batch, struct zr_arena *arena)
 {
 	for (uint32_t row = 0; row < batch->n; row++) {
-		enum zr_err err = learn_row(&host->learn, batch, row, arena);
-
-		if (err)
-			return err;
 		if (batch->kind[row] == DB_GAP) {
 			host->gaps++;
 			host->lost += batch->slot[row];
 			continue;
 		}
-		note_slot(host, batch, row);
+		if (!note_slot(host, batch, row, arena))
+			return zr_fail(ZR_NOMEM, "noting which swap slots the trace touches: no memory");
 		if (!host->events && !host->other_events)
 			host->first_ns = batch->time_ns[row];
 		if (SURVEY_DEMAND_KINDS >> batch->kind[row] & 1)
@@ -57,8 +72,10 @@ static enum zr_err read_events(struct survey_host *host, struct db_reader *reade
 
 	while (!(err = db_reader_next(reader, &batch)) && batch) {
 		err = sim_check_batch(&host->machine, batch);
+		for (uint32_t row = 0; row < batch->n && !err; row++)
+			err = learn_row(&host->learn, batch, row, arena);
 		if (!err)
-			err = note_batch(host, batch, arena);
+			err = survey_note(host, batch, arena);
 		if (err)
 			return err;
 	}
@@ -124,5 +141,17 @@ enum zr_err survey_trace(struct db *trace, struct zr_arena *arena, struct survey
 			      "'%s' holds no swap-outs, refaults or frees that could drive a replay; "
 			      "see what it holds with: zreel info %s",
 			      db_path(trace), db_path(trace));
+	return err;
+}
+
+enum zr_err survey_count_tasks(struct db *trace, uint32_t host, uint32_t *n_tasks)
+{
+	struct zr_arena arena = { 0 };
+	struct db_task *tasks;
+	size_t n;
+	enum zr_err err = db_tasks(trace, host, &arena, &tasks, &n);
+
+	*n_tasks = !err && n && tasks[n - 1].id < UINT32_MAX ? tasks[n - 1].id + 1 : 1;
+	zr_arena_fini(&arena);
 	return err;
 }

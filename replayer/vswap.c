@@ -131,3 +131,12 @@ bool vswap_is_used(const struct vswap *vswap, uint8_t area_id, uint32_t disk_slo
 {
 	return vswap->used[vswap->areas[area_id].base + disk_slot];
 }
+
+void vswap_regions(const struct vswap *vswap, struct regions *regions)
+{
+	if (!vswap_on(vswap))
+		return;
+	regions_add(regions, vswap->physical, vswap->n_slots * sizeof(*vswap->physical));
+	regions_add(regions, vswap->used, vswap->n_slots * sizeof(*vswap->used));
+	regions_add(regions, vswap->in_use, vswap->n_clusters * sizeof(*vswap->in_use));
+}

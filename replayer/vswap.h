@@ -22,6 +22,7 @@
 #include <stdint.h>
 
 #include "replayer/replayer.h"
+#include "replayer/snapshot.h"
 
 enum { VSWAP_CLUSTER = 512 };
 
@@ -56,6 +57,9 @@ void vswap_give(struct vswap *vswap, uint8_t area, uint32_t slot);
 
 /* The disk slot of a virtual one; false if it has none. */
 bool vswap_find(const struct vswap *vswap, uint8_t area, uint32_t slot, uint32_t *out);
+
+/* What the tables' state is in, but for the layer itself; nothing if it is not in use. */
+void vswap_regions(const struct vswap *vswap, struct regions *regions);
 
 /* Is there a page in the disk slot? */
 bool vswap_is_used(const struct vswap *vswap, uint8_t area, uint32_t disk_slot);

@@ -182,3 +182,9 @@ void zs_free(struct zs_pool *pool, uint32_t id)
 	zspage->next = pool->free;
 	pool->free = id;
 }
+
+/* A record is filled when it is used for the first time. */
+void zs_pool_regions(const struct zs_pool *pool, struct regions *regions)
+{
+	regions_add(regions, pool->zspages, pool->used * sizeof(*pool->zspages));
+}

@@ -25,7 +25,7 @@
 
 #include <stdint.h>
 
-#include "db/base/err.h"
+#include "replayer/snapshot.h"
 
 enum { ZS_CLASSES = 255, ZS_GROUPS = 12, ZS_GROUP_FULL = ZS_GROUPS - 1, ZS_CHAIN_PAGES = 8 };
 
@@ -61,6 +61,9 @@ void zs_pool_fini(struct zs_pool *pool);
 /* The zspage that took an object of `len` payload bytes (1..page size). */
 uint32_t zs_alloc(struct zs_pool *pool, uint32_t len);
 void zs_free(struct zs_pool *pool, uint32_t zspage);
+
+/* What the zspages' state is in, but for the pool itself. */
+void zs_pool_regions(const struct zs_pool *pool, struct regions *regions);
 
 /* The class that serves a payload. */
 const struct zs_class *zs_class_of(const struct zs_pool *pool, uint32_t len);

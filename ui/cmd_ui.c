@@ -9,16 +9,17 @@
 #include <string.h>
 
 #include "ui/commands.h"
-#include "ui/dash.h"
+#include "ui/dash_loop.h"
 #include "ui/script.h"
+#include "ui/session.h"
 #include "ui/stop.h"
 #include "ui/term.h"
 #include "ui/text.h"
 
 struct values {
 	struct ui_list policies;
-	bool ascii, dump;
-	const char *script, *size;
+	bool ascii, follow;
+	const char *dump, *script, *size, *runs, *session;
 };
 
 #define MEMBER(name) offsetof(struct values, name)
@@ -26,9 +27,13 @@ struct values {
 static const struct ui_option options[] = {
 	{ "policy", 'p', UI_LIST, MEMBER(policies), "POLICY",
 	  "a lane for this policy, up to six (as in replay)" },
+	{ "follow", 'f', UI_FLAG, MEMBER(follow), NULL, "FILE is still being recorded: keep up with it" },
+	{ "runs", 0, UI_TEXT, MEMBER(runs), "FILE", "where key n stores lanes (the trace's name + .runs)" },
+	{ "session", 0, UI_TEXT, MEMBER(session), "FILE",
+	  "lanes, place and bookmarks as stored by key W; FILE operand: another trace" },
 	{ "ascii", 0, UI_FLAG, MEMBER(ascii), NULL,
 	  "draw with ASCII only; the rule in locales without UTF-8" },
-	{ "dump", 0, UI_FLAG, MEMBER(dump), NULL,
+	{ "dump", 0, UI_MAYBE, MEMBER(dump), "[=text|ansi|svg]",
 	  "needs no terminal: print the screen after the script" },
 	{ "script", 0, UI_TEXT, MEMBER(script), "KEYS",
 	  "with --dump: keys to play first, as in 'w<right><frame 10>'" },
@@ -38,113 +43,42 @@ static const struct ui_option options[] = {
 
 static const char *const default_policies[] = { "unbatched", "batched", "plugged" };
 
+static enum zr_err play_and_print(struct ui_dash *dash, struct ui_grid *grid, const struct values *values)
+{
+	enum ui_grid_format format = UI_GRID_TEXT;
+	enum zr_err err = ZR_OK;
+
+	ui_grid_format_parse(values->dump, &format); /* was checked */
+	ui_script_settle(dash);
+	if (values->script)
+		err = ui_script_play(values->script, dash, grid);
+	if (err)
+		return err;
+	ui_dash_draw(dash, grid);
+	ui_grid_print_as(grid, format, stdout);
+	return dash->err;
+}
+
 static enum zr_err dump_screen(struct ui_dash *dash, const struct values *values)
 {
-	struct ui_grid grid = { .ascii = values->ascii || ui_locale_is_ascii() };
+	const char *no_colour = getenv("NO_COLOR");
+	struct ui_grid grid = { .ascii = dash->ascii, .mono = no_colour && no_colour[0] };
 	int w = 80, h = 24;
-	enum zr_err err = ZR_OK;
+	enum zr_err err;
 
 	if (values->size)
 		ui_parse_size(values->size, &w, &h); /* was checked */
 	if (!ui_grid_resize(&grid, w, h))
 		return zr_fail(ZR_NOMEM, "making a screen of %dx%d: out of memory", w, h);
-	if (values->script)
-		err = ui_script_play(values->script, dash, &grid);
-	if (!err) {
-		ui_dash_draw(dash, &grid);
-		ui_grid_print(&grid, false, stdout);
-	}
+	dash->mono = grid.mono;
+	ui_dash_resize(dash, w, h);
+	err = play_and_print(dash, &grid, values);
 	ui_grid_fini(&grid);
 	return err;
 }
 
-/* The grid follows the terminal's size. */
-static enum zr_err fit(struct ui_grid *grid, const struct ui_term *term)
+static enum zr_err check_policies(const struct values *values)
 {
-	int w, h;
-
-	ui_term_size(term, &w, &h);
-	if (!ui_grid_resize(grid, w, h))
-		return zr_fail(ZR_NOMEM, "resizing the screen to %dx%d: out of memory", w, h);
-	return ZR_OK;
-}
-
-/* Waits until a frame is due, or for a key that comes before it. */
-static enum ui_event wait_frame(struct ui_term *term, const struct ui_dash *dash, uint64_t due_ns,
-				int *key)
-{
-	uint64_t now_ns = ui_monotonic_ns();
-
-	if (!ui_dash_is_busy(dash))
-		return ui_term_wait(term, -1, key);
-	return ui_term_wait(term, due_ns > now_ns ? (int64_t)(due_ns - now_ns) : 0, key);
-}
-
-static uint64_t shorter(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
-}
-
-static enum zr_err loop(struct ui_dash *dash, struct ui_term *term, struct ui_grid *grid)
-{
-	enum zr_err err = fit(grid, term);
-	uint64_t last_ns = ui_monotonic_ns();
-
-	while (!err && !dash->quit) {
-		bool was_busy = ui_dash_is_busy(dash);
-		enum ui_event event;
-		uint64_t now_ns;
-		int key = UI_KEY_NONE;
-
-		ui_dash_draw(dash, grid);
-		ui_term_show(term, grid);
-		event = wait_frame(term, dash, last_ns + UI_FRAME_NS, &key);
-		now_ns = ui_monotonic_ns();
-		if (event == UI_EVENT_CLOSED)
-			return ZR_OK;
-		if (event == UI_EVENT_RESIZE)
-			err = fit(grid, term);
-		if (event == UI_EVENT_KEY)
-			ui_dash_key(dash, key);
-		/* The time of a pause has not passed for the race, nor that of a stopped program. */
-		ui_dash_frame(dash, was_busy ? shorter(now_ns - last_ns, 5 * UI_FRAME_NS) : 0);
-		last_ns = now_ns;
-	}
-	return err ? err : dash->err;
-}
-
-static enum zr_err run_on_terminal(struct ui_dash *dash, struct ui_term *term,
-				   const struct values *values)
-{
-	struct ui_grid grid = {
-		.ascii = values->ascii || ui_locale_is_ascii(),
-		.mono = ui_term_is_mono(term),
-	};
-	enum zr_err err = loop(dash, term, &grid);
-
-	ui_grid_fini(&grid);
-	return err;
-}
-
-static enum zr_err show(struct ui_dash *dash, const struct values *values)
-{
-	struct ui_term *term;
-	enum zr_err err;
-
-	if (values->dump)
-		return dump_screen(dash, values);
-	err = ui_term_open(&term);
-	if (err)
-		return err;
-	err = run_on_terminal(dash, term, values);
-	ui_term_close(term);
-	return err;
-}
-
-static enum zr_err check(const struct values *values)
-{
-	int w, h;
-
 	for (uint32_t i = 0; i < values->policies.n; i++) {
 		struct sim_policy policy;
 		enum zr_err err = sim_policy_parse(values->policies.items[i], &policy);
@@ -155,47 +89,93 @@ static enum zr_err check(const struct values *values)
 	if (values->policies.n > PLAY_RACE_LANES)
 		return zr_fail(ZR_USAGE, "%u policies were given; the dashboard has %d lanes",
 			       values->policies.n, PLAY_RACE_LANES);
+	return ZR_OK;
+}
+
+static enum zr_err check(const struct ui_call *call)
+{
+	const struct values *values = call->values;
+	enum zr_err err = check_policies(values);
+	enum ui_grid_format format;
+	int w, h;
+
+	if (err)
+		return err;
 	if (!values->dump && (values->script || values->size))
 		return zr_fail(ZR_USAGE, "--script and --size go with --dump");
+	if (values->dump && !ui_grid_format_parse(values->dump, &format))
+		return zr_fail(ZR_USAGE, "--dump got '%s'; it takes text, ansi or svg", values->dump);
 	if (values->size && !ui_parse_size(values->size, &w, &h))
 		return zr_fail(ZR_USAGE, "--size got '%s'; it takes columns and rows, as in 80x24",
 			       values->size);
+	if (!call->n_operands && !values->session)
+		return zr_fail(ZR_USAGE, "FILE is missing; usage: zreel ui [OPTION]... FILE");
+	if (values->session && values->policies.n)
+		return zr_fail(ZR_USAGE, "--session brings its own lanes; leave out -p");
 	return values->dump ? ZR_OK : ui_term_check();
 }
 
-static enum zr_err race(struct db *trace, const struct ui_call *call)
+/* "build.zr" -> "build.runs.zr". */
+static const char *runs_path(const struct ui_call *call, const char *trace)
+{
+	size_t n = strlen(trace);
+	char *path = zr_arena_alloc(call->arena, n + 16);
+
+	if (n > 3 && strcmp(trace + n - 3, ".zr") == 0)
+		n -= 3;
+	if (path)
+		snprintf(path, n + 16, "%.*s.runs.zr", (int)n, trace);
+	return path;
+}
+
+static enum zr_err show(struct ui_dash *dash, const struct ui_pilot_setting *setting,
+			const struct ui_session *session, const struct ui_call *call)
 {
 	const struct values *values = call->values;
-	struct ui_list policies = values->policies;
-	struct ui_dash *dash = zr_arena_alloc(call->arena, sizeof(*dash));
-	enum zr_err err;
+	enum zr_err err = ui_dash_init(dash, setting);
 
-	if (!dash)
-		return zr_fail(ZR_NOMEM, "starting the dashboard: out of memory");
-	if (policies.n == 0) {
-		policies.items = (const char **)default_policies;
-		policies.n = sizeof(default_policies) / sizeof(default_policies[0]);
-	}
-	err = ui_dash_init(dash, trace, policies.items, policies.n, call->arena);
+	dash->ascii = values->ascii || ui_locale_is_ascii();
+	if (!err && session)
+		err = ui_session_apply(dash, session);
 	if (!err)
-		err = show(dash, values);
+		err = values->dump ? dump_screen(dash, values) : ui_dash_loop(dash);
 	ui_dash_fini(dash);
 	return err;
 }
 
 static enum zr_err run(const struct ui_call *call)
 {
-	struct db *trace;
-	enum zr_err err = check(call->values), closed;
+	const struct values *values = call->values;
+	struct ui_dash *dash = zr_arena_alloc(call->arena, sizeof(*dash));
+	struct ui_session *session = NULL;
+	const char *policies[PLAY_RACE_LANES];
+	struct ui_pilot_setting setting = { .policies = default_policies,
+					    .n_policies = sizeof(default_policies) / sizeof(default_policies[0]),
+					    .follow = values->follow };
+	enum zr_err err = check(call);
 
+	if (!err && values->session) {
+		session = zr_arena_alloc(call->arena, sizeof(*session));
+		err = session ? ui_session_read(values->session, session) :
+				zr_fail(ZR_NOMEM, "reading the session: out of memory");
+	}
 	if (err)
 		return err;
-	err = db_open(call->operands[0], DB_READ, &trace);
-	if (err)
-		return err;
-	err = race(trace, call);
-	closed = db_close(trace);
-	return err ? err : closed;
+	if (values->policies.n) {
+		setting.policies = values->policies.items;
+		setting.n_policies = values->policies.n;
+	}
+	for (uint32_t i = 0; session && i < session->n_lanes; i++)
+		policies[i] = session->lanes[i];
+	if (session) {
+		setting.policies = policies;
+		setting.n_policies = session->n_lanes;
+	}
+	setting.path = call->n_operands ? call->operands[0] : session->trace;
+	setting.runs = values->runs ? values->runs : runs_path(call, setting.path);
+	if (!dash || !setting.runs)
+		return zr_fail(ZR_NOMEM, "starting the dashboard: out of memory");
+	return show(dash, &setting, session, call);
 }
 
 const struct ui_command ui_cmd_ui = {
@@ -204,14 +184,14 @@ const struct ui_command ui_cmd_ui = {
 	.operands = "FILE",
 	.about =
 		"Plays a replay of the trace under two or more policies in lock step: pool fill, pages per\n"
-		"write request, refaults, and a map of the swap slots. `?` lists the keys.\n"
-		"Without -p: unbatched, batched, plugged.",
+		"write request, refaults, why requests are short, and a map of the swap slots. `?` lists the\n"
+		"keys. Without -p: unbatched, batched, plugged.",
 	.example = "  zreel ui compile.zr\n"
 		   "  zreel ui compile.zr -p batched -p batched+pool=10%\n"
-		   "  zreel ui compile.zr --dump --size 120x40 --script '<frame 50>'",
+		   "  zreel ui --follow running.zr\n"
+		   "  zreel ui compile.zr --dump=svg --size 120x40 --script '<frame 50>'",
 	.options = options,
 	.values_bytes = sizeof(struct values),
-	.min_operands = 1,
 	.max_operands = 1,
 	.run = run,
 };

@@ -1,319 +1,253 @@
 /* SPDX-License-Identifier: MIT */
-/* The state of the dashboard, its keys and its time; see dash.h. */
+/* The state of the dashboard and its time; see dash.h. */
 #include "ui/dash.h"
 
+#include <errno.h>
 #include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
 
-static const double speeds[] = { 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5,	1,
-				 2,	5,     10,    20,   50,	  100,	200, 500, 1000, 10000 };
+static const double speeds[] = { 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5,	1,    2,
+				 5,	10,    20,    50,   100,  200,	500, 1000, 10000, 1e9 };
 
-enum { N_SPEEDS = sizeof(speeds) / sizeof(speeds[0]) };
+enum { N_SPEEDS = sizeof(speeds) / sizeof(speeds[0]), MESSAGE_FRAMES = 40 };
 
 double ui_dash_speed(const struct ui_dash *dash)
 {
 	return speeds[dash->speed];
 }
 
-/* One past the last event's time, so that "up to the end" includes that event. */
-static uint64_t end_ns(const struct ui_dash *dash)
+bool ui_dash_is_fastest(const struct ui_dash *dash)
 {
-	return dash->history.last_ns + (dash->history.last_ns < UINT64_MAX);
+	return dash->speed == N_SPEEDS - 1;
+}
+
+/* The nearest that there is. */
+void ui_dash_set_speed(struct ui_dash *dash, double speed)
+{
+	dash->speed = 0;
+	while (dash->speed + 1 < N_SPEEDS && speeds[dash->speed] < speed)
+		dash->speed++;
+}
+
+/* ------------------------------------------------------------------------------------------- saying */
+
+void ui_dash_say(struct ui_dash *dash, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(dash->message, sizeof(dash->message), fmt, ap);
+	va_end(ap);
+	dash->is_error = false;
+	dash->message_frames = MESSAGE_FRAMES;
+}
+
+void ui_dash_tell(struct ui_dash *dash)
+{
+	ui_dash_say(dash, "%s", zr_error_text());
+	dash->is_error = true;
+	zr_error_clear();
 }
 
 /* -------------------------------------------------------------------------------------------- set-up */
 
-static uint32_t step_of(const struct ui_dash *dash, uint64_t time_ns)
-{
-	const struct ui_history *h = &dash->history;
-	uint64_t step_ns = (h->last_ns - h->first_ns) / UI_HISTORY_STEPS;
-	uint64_t since_ns = time_ns > h->first_ns ? time_ns - h->first_ns : 0;
-	uint64_t step = step_ns ? since_ns / step_ns : 0;
-
-	return step < UI_HISTORY_STEPS ? (uint32_t)step : UI_HISTORY_STEPS - 1;
-}
-
-static enum zr_err find_gaps(struct ui_dash *dash, struct db *trace)
-{
-	struct db_filter filter = { .kinds = 1u << DB_GAP, .host = -1 };
-	const struct db_batch *batch;
-	struct db_reader *reader;
-	enum zr_err err = db_reader_new(trace, &filter, &reader);
-
-	if (err)
-		return err;
-	while (!(err = db_reader_next(reader, &batch)) && batch)
-		for (uint32_t row = 0; row < batch->n; row++)
-			dash->gap_at[step_of(dash, batch->time_ns[row])] = true;
-	db_reader_free(reader);
-	return err;
-}
-
 /* The slowest speed at which the whole trace takes no more than a minute. */
-static uint32_t fitting_speed(uint64_t span_ns)
+static double fitting_speed(uint64_t span_ns)
 {
 	uint32_t i = 0;
 
-	while (i + 1 < N_SPEEDS && speeds[i] * 60e9 < (double)span_ns)
+	while (i + 2 < N_SPEEDS && speeds[i] * 60e9 < (double)span_ns)
 		i++;
-	return i;
+	return speeds[i];
 }
 
-enum zr_err ui_dash_init(struct ui_dash *dash, struct db *trace, const char *const *policies, uint32_t n,
-			 struct zr_arena *arena)
+enum zr_err ui_dash_init(struct ui_dash *dash, const struct ui_pilot_setting *setting)
 {
 	enum zr_err err;
 
-	*dash = (struct ui_dash){ .title = db_path(trace), .playing = true };
-	dash->page_size = (uint64_t)db_env_int(trace, 0, DB_ENV_PAGE_SIZE, 4096);
-	err = db_env_get(trace, 0, DB_ENV_KERNEL, arena, &dash->kernel);
-	if (!err)
-		err = play_race_new(trace, policies, n, &dash->race);
+	*dash = (struct ui_dash){ .title = setting->path, .mode = UI_MODE_RACE, .playing = true,
+				  .w = 80, .h = 24 };
+	err = ui_pilot_new(setting, &dash->pilot);
 	if (err)
 		return err;
-	ui_history_init(&dash->history, play_race_first_ns(dash->race), play_race_last_ns(dash->race));
-	dash->clock_ns = dash->goal_ns = dash->history.first_ns;
-	dash->next_border = 1;
-	dash->speed = fitting_speed(dash->history.last_ns - dash->history.first_ns);
-	return find_gaps(dash, trace);
+	dash->view = ui_pilot_view(dash->pilot);
+	dash->target_ns = dash->view->clock_ns;
+	ui_dash_set_speed(dash, setting->follow ? 1 :
+						  fitting_speed(dash->view->last_ns - dash->view->first_ns));
+	return ZR_OK;
 }
 
 void ui_dash_fini(struct ui_dash *dash)
 {
-	play_race_free(dash->race);
-	dash->race = NULL;
+	ui_pilot_free(dash->pilot);
+	dash->pilot = NULL;
+}
+
+void ui_dash_resize(struct ui_dash *dash, int w, int h)
+{
+	dash->w = w;
+	dash->h = h;
+}
+
+/* ---------------------------------------------------------------------------------------------- map */
+
+/* With a slot a cell, a cell can show more of it; else two spots a cell, where colours tell them apart. */
+struct ui_map_window ui_dash_map_window(const struct ui_dash *dash)
+{
+	struct ui_layout layout = ui_layout_of(dash->w, dash->h, dash->panel);
+	struct ui_map_window out = { 0 };
+	uint64_t all = dash->view->map_all, cells;
+	struct ui_rect map, spots;
+
+	if (layout.too_small || !ui_layout_find(&layout, UI_PANEL_MAP, &map) || !all)
+		return out;
+	spots = ui_layout_spots(map);
+	cells = (uint64_t)spots.w * (uint64_t)spots.h;
+	if (!cells)
+		return out;
+	out.slots = all >> dash->zoom;
+	if (out.slots < cells)
+		out.slots = cells < all ? cells : all;
+	out.singles = out.slots <= cells;
+	out.halves = !out.singles && !dash->ascii && !dash->mono;
+	out.spots = (uint32_t)(out.singles ? out.slots : out.halves ? 2 * cells : cells);
+	if (out.spots > out.slots)
+		out.spots = (uint32_t)out.slots;
+	if (dash->map_cursor > out.slots / 2)
+		out.at = dash->map_cursor - out.slots / 2;
+	if (out.at > all - out.slots)
+		out.at = all - out.slots;
+	return out;
+}
+
+static bool shows_ages(const struct ui_dash *dash)
+{
+	struct ui_layout layout = ui_layout_of(dash->w, dash->h, dash->panel);
+	struct ui_rect rect;
+
+	return ui_layout_find(&layout, UI_PANEL_SIZES, &rect);
+}
+
+static void ask(struct ui_dash *dash)
+{
+	struct ui_map_window map = ui_dash_map_window(dash);
+	struct ui_ask wanted = { .lane = dash->selected,
+				 .map_at = map.at,
+				 .map_slots = map.slots,
+				 .spots = map.spots,
+				 .map_cursor = dash->map_cursor,
+				 .ages = shows_ages(dash) };
+
+	if (wanted.lane == dash->view->ask.lane && wanted.map_at == dash->view->ask.map_at &&
+	    wanted.map_slots == dash->view->ask.map_slots && wanted.spots == dash->view->ask.spots &&
+	    wanted.map_cursor == dash->view->ask.map_cursor && wanted.ages == dash->view->ask.ages)
+		return;
+	ui_dash_order(dash, &(struct ui_order){ .kind = UI_ORDER_ASK, .ask = wanted });
 }
 
 /* ---------------------------------------------------------------------------------------------- time */
 
-static void pass_borders(struct ui_dash *dash)
+void ui_dash_order(struct ui_dash *dash, const struct ui_order *order)
 {
-	while (dash->next_border <= UI_HISTORY_STEPS &&
-	       ui_history_border_ns(&dash->history, dash->next_border) <= dash->clock_ns) {
-		uint64_t border_ns = ui_history_border_ns(&dash->history, dash->next_border);
-		struct ui_totals totals = ui_totals_now(dash->race, border_ns);
-
-		ui_history_keep(&dash->history, dash->next_border++, &totals);
-	}
+	dash->ordered = ui_pilot_order(dash->pilot, order);
 }
 
-/* One leg of the way to the goal: up to the next border of the history. True if the race got there. */
-static bool advance_leg(struct ui_dash *dash, uint64_t budget)
+void ui_dash_go(struct ui_dash *dash, uint64_t time_ns)
 {
-	uint64_t until_ns = dash->goal_ns;
-
-	if (dash->next_border <= UI_HISTORY_STEPS) {
-		uint64_t border_ns = ui_history_border_ns(&dash->history, dash->next_border);
-
-		if (border_ns < until_ns)
-			until_ns = border_ns;
-	}
-	if (!play_race_advance(dash->race, until_ns, budget)) {
-		if (play_race_now_ns(dash->race) > dash->clock_ns)
-			dash->clock_ns = play_race_now_ns(dash->race);
-		return false;
-	}
-	dash->clock_ns = until_ns;
-	pass_borders(dash);
-	return true;
-}
-
-static void advance(struct ui_dash *dash)
-{
-	uint64_t budget = UI_FRAME_EVENTS / play_race_lanes(dash->race);
-	uint64_t end = play_race_cursor(dash->race) + budget;
-
-	while (dash->clock_ns < dash->goal_ns && play_race_cursor(dash->race) < end)
-		if (!advance_leg(dash, end - play_race_cursor(dash->race)))
-			return;
+	dash->target_ns = time_ns;
+	ui_dash_order(dash, &(struct ui_order){ .kind = UI_ORDER_GO, .time_ns = time_ns });
 }
 
 bool ui_dash_is_behind(const struct ui_dash *dash)
 {
-	return dash->clock_ns < dash->goal_ns;
+	return dash->view->busy || dash->view->executed != dash->ordered;
 }
 
 bool ui_dash_is_busy(const struct ui_dash *dash)
 {
-	return dash->playing || ui_dash_is_behind(dash);
+	return dash->playing || dash->view->follow || dash->message_frames || ui_dash_is_behind(dash);
+}
+
+static void take_view(struct ui_dash *dash)
+{
+	const struct ui_view *view = ui_pilot_view(dash->pilot);
+
+	dash->view = view;
+	if (view->said != dash->said) {
+		ui_dash_say(dash, "%s", view->message);
+		dash->is_error = view->is_error;
+		dash->said = view->said;
+	}
+	if (view->moved != dash->moved) {
+		dash->map_cursor = view->map_cursor;
+		dash->moved = view->moved;
+	}
+	if (view->ready && dash->selected >= view->n_lanes)
+		dash->selected = view->n_lanes - 1;
+	if (!ui_dash_is_behind(dash))
+		dash->target_ns = view->clock_ns;
+	if (view->err && !dash->err) {
+		dash->err = zr_fail(view->err, "%s", view->message);
+		dash->quit = true;
+	}
+}
+
+static void play(struct ui_dash *dash, uint64_t elapsed_ns)
+{
+	double step_ns = fmin((double)elapsed_ns * ui_dash_speed(dash), 1e18);
+
+	ui_dash_order(dash,
+		      &(struct ui_order){ .kind = UI_ORDER_TICK, .time_ns = (uint64_t)step_ns });
+}
+
+void ui_dash_look(struct ui_dash *dash)
+{
+	take_view(dash);
+	ask(dash);
 }
 
 void ui_dash_frame(struct ui_dash *dash, uint64_t elapsed_ns)
 {
-	if (dash->playing && !ui_dash_is_behind(dash)) {
-		double step_ns = fmin((double)elapsed_ns * ui_dash_speed(dash), 1e18);
-		uint64_t left_ns = end_ns(dash) - dash->clock_ns;
-
-		dash->goal_ns += step_ns < (double)left_ns ? (uint64_t)step_ns : left_ns;
-	}
-	advance(dash);
-	if (dash->clock_ns >= end_ns(dash))
+	take_view(dash);
+	if (dash->message_frames > 0)
+		dash->message_frames--;
+	if (dash->view->ready && dash->view->clock_ns >= dash->view->end_ns && !dash->view->follow &&
+	    dash->view->executed == dash->ordered)
 		dash->playing = false;
+	if (dash->playing && dash->view->ready)
+		play(dash, elapsed_ns);
+	if (dash->view->follow)
+		ui_dash_order(dash, &(struct ui_order){ .kind = UI_ORDER_POLL, .time_ns = elapsed_ns });
+	ask(dash);
 }
 
-static void go_to(struct ui_dash *dash, uint64_t time_ns)
+/* ------------------------------------------------------------------------------------------- writing */
+
+static enum zr_err write_grid(const struct ui_grid *grid, const char *path)
 {
-	if (time_ns < dash->clock_ns) {
-		dash->err = play_race_seek(dash->race, dash->history.first_ns);
-		dash->quit = dash->quit || dash->err;
-		dash->clock_ns = dash->history.first_ns;
-		dash->next_border = 1;
-	}
-	dash->goal_ns = time_ns;
+	FILE *out = fopen(path, "w");
+	bool failed;
+
+	if (!out)
+		return zr_fail_errno(errno, "writing the screen to '%s'", path);
+	ui_grid_print_as(grid, ui_grid_format_of(path), out);
+	failed = ferror(out) != 0;
+	if (fclose(out) != 0 || failed)
+		return zr_fail(ZR_IO, "writing the screen to '%s': the file could not be written", path);
+	return ZR_OK;
 }
 
-/* Where a seek starts from: the goal, so that several quick seeks add up. */
-static void seek_by(struct ui_dash *dash, int percent)
+enum zr_err ui_dash_write(const struct ui_dash *dash, const char *path)
 {
-	uint64_t first = dash->history.first_ns, span = end_ns(dash) - first;
-	uint64_t step = span / 100 * (uint64_t)(percent < 0 ? -percent : percent) + 1;
-	uint64_t at = dash->goal_ns - first;
+	struct ui_grid grid = { .ascii = dash->ascii, .mono = dash->mono };
+	enum zr_err err;
 
-	if (percent < 0)
-		at = at > step ? at - step : 0;
-	else
-		at = span - at > step ? at + step : span;
-	go_to(dash, first + at);
-}
-
-/* ---------------------------------------------------------------------------------------------- keys */
-
-static void toggle_play(struct ui_dash *dash, int key)
-{
-	(void)key;
-	dash->playing = !dash->playing;
-	if (dash->playing && dash->clock_ns >= end_ns(dash))
-		go_to(dash, dash->history.first_ns);
-}
-
-/* After a step the race stands at an event, and the clock with it. */
-static void stepped(struct ui_dash *dash, bool moved)
-{
-	dash->playing = false;
-	if (play_race_now_ns(dash->race) > dash->clock_ns)
-		dash->clock_ns = play_race_now_ns(dash->race);
-	if (!moved)
-		dash->clock_ns = end_ns(dash);
-	dash->goal_ns = dash->clock_ns;
-	pass_borders(dash);
-}
-
-static void step_event(struct ui_dash *dash, int key)
-{
-	(void)key;
-	stepped(dash, play_race_step(dash->race));
-}
-
-static void step_walk(struct ui_dash *dash, int key)
-{
-	(void)key;
-	stepped(dash, play_race_step_walk(dash->race));
-}
-
-static void change_speed(struct ui_dash *dash, int key)
-{
-	bool faster = key == '+' || key == '=';
-
-	if (faster && dash->speed + 1 < N_SPEEDS)
-		dash->speed++;
-	else if (!faster && dash->speed > 0)
-		dash->speed--;
-}
-
-static void seek_little(struct ui_dash *dash, int key)
-{
-	seek_by(dash, key == UI_KEY_LEFT || key == 'h' ? -1 : 1);
-}
-
-static void seek_far(struct ui_dash *dash, int key)
-{
-	seek_by(dash, key == UI_KEY_SHIFT_LEFT || key == 'H' ? -10 : 10);
-}
-
-static void seek_end(struct ui_dash *dash, int key)
-{
-	go_to(dash, key == UI_KEY_HOME ? dash->history.first_ns : end_ns(dash));
-}
-
-static void next_gap(struct ui_dash *dash, int key)
-{
-	uint64_t gap_ns;
-
-	(void)key;
-	dash->playing = false;
-	/* One nanosecond on, so that the gap is behind the cursor and the next `g` finds the next. */
-	if (play_race_next_gap(dash->race, &gap_ns) && gap_ns + 1 > dash->clock_ns)
-		go_to(dash, gap_ns + 1);
-}
-
-static void next_lane(struct ui_dash *dash, int key)
-{
-	(void)key;
-	dash->selected = (dash->selected + 1) % play_race_lanes(dash->race);
-}
-
-static void pick_lane(struct ui_dash *dash, int key)
-{
-	uint32_t lane = (uint32_t)(key - '1');
-
-	if (lane < play_race_lanes(dash->race))
-		dash->selected = lane;
-}
-
-static void toggle_help(struct ui_dash *dash, int key)
-{
-	(void)key;
-	dash->help = !dash->help;
-}
-
-static void quit(struct ui_dash *dash, int key)
-{
-	(void)key;
-	dash->quit = true;
-}
-
-static const struct ui_key_row key_rows[] = {
-	{ { ' ' }, "space", "play, pause", toggle_play },
-	{ { '.' }, ".", "one event on", step_event },
-	{ { 'w' }, "w", "to the end of the next walk that writes", step_walk },
-	{ { '+', '=', '-' }, "+ -", "faster, slower", change_speed },
-	{ { UI_KEY_LEFT, UI_KEY_RIGHT, 'h', 'l' }, "left right", "1% back, on (also h l)", seek_little },
-	{ { UI_KEY_SHIFT_LEFT, UI_KEY_SHIFT_RIGHT, 'H', 'L' },
-	  "shift left right",
-	  "10% back, on (also H L)",
-	  seek_far },
-	{ { UI_KEY_HOME, UI_KEY_END }, "home end", "to the start, to the end", seek_end },
-	{ { 'g' }, "g", "to the next gap (lost events)", next_gap },
-	{ { UI_KEY_TAB }, "tab", "next lane", next_lane },
-	{ { '1', '2', '3' }, "1 2 3", "pick a lane", pick_lane },
-	{ { '4', '5', '6' }, "4 5 6", "pick a lane", pick_lane },
-	{ { '?' }, "?", "this help", toggle_help },
-	{ { 'q' }, "q", "quit", quit },
-	{ .shown = NULL },
-};
-
-const struct ui_key_row *ui_dash_keys(void)
-{
-	return key_rows;
-}
-
-static bool row_has(const struct ui_key_row *row, int key)
-{
-	for (int i = 0; i < 4 && row->keys[i]; i++)
-		if (row->keys[i] == key)
-			return true;
-	return false;
-}
-
-void ui_dash_key(struct ui_dash *dash, int key)
-{
-	/* Any key but q closes the help, and does nothing else. */
-	if (dash->help && key != 'q') {
-		dash->help = false;
-		return;
-	}
-	for (const struct ui_key_row *row = key_rows; row->shown; row++)
-		if (row_has(row, key)) {
-			row->act(dash, key);
-			return;
-		}
+	if (!ui_grid_resize(&grid, dash->w, dash->h))
+		return zr_fail(ZR_NOMEM, "writing the screen: out of memory");
+	ui_dash_draw(dash, &grid);
+	err = write_grid(&grid, path);
+	ui_grid_fini(&grid);
+	return err;
 }

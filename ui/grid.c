@@ -19,7 +19,9 @@ static const struct {
 	[UI_GLYPH_LEFT_END] = { 0x2595, '[' }, [UI_GLYPH_RIGHT_END] = { 0x258f, ']' },
 	[UI_GLYPH_KNOB] = { 0x25cf, 'O' },     [UI_GLYPH_PLAY] = { 0x25b6, '>' },
 	[UI_GLYPH_PAUSE] = { 0x2016, '"' },    [UI_GLYPH_DIAMOND] = { 0x25c6, '*' },
-	[UI_GLYPH_ELLIPSIS] = { 0x2026, '~' },
+	[UI_GLYPH_ELLIPSIS] = { 0x2026, '~' }, [UI_GLYPH_RUN] = { 0x2550, '=' },
+	[UI_GLYPH_RUN_END] = { 0x2561, ']' },  [UI_GLYPH_ALONE] = { 0x25aa, '#' },
+	[UI_GLYPH_BOOKMARK] = { 0x25bc, 'v' },
 };
 
 uint32_t ui_glyph(const struct ui_grid *grid, enum ui_glyph glyph)

@@ -32,6 +32,8 @@
 	X(CHART2, 'C')                                                                                   \
 	X(CURSOR, '|')                                                                                   \
 	X(ZSWAP, 'z')                                                                                    \
+	X(ZSWAP_10S, 'y')                                                                                \
+	X(ZSWAP_OLD, 'x')                                                                                \
 	X(DISK, 'D')                                                                                     \
 	X(WRITING, 'W')                                                                                  \
 	X(ZERO, '0')                                                                                     \
@@ -108,6 +110,10 @@ enum ui_glyph {
 	UI_GLYPH_PAUSE,
 	UI_GLYPH_DIAMOND,
 	UI_GLYPH_ELLIPSIS,
+	UI_GLYPH_RUN,	  /* a written page with others behind it in its run */
+	UI_GLYPH_RUN_END,
+	UI_GLYPH_ALONE,	  /* a run of one page */
+	UI_GLYPH_BOOKMARK,
 	UI_GLYPH_COUNT,
 };
 
@@ -116,5 +122,25 @@ uint32_t ui_glyph(const struct ui_grid *grid, enum ui_glyph glyph);
 /* The grid as lines of text without trailing blanks; `roles`: followed by a plane of role letters (of the
  * background where there is one, in upper half of the letter's case unchanged). */
 void ui_grid_print(const struct ui_grid *grid, bool roles, FILE *out);
+
+/* The same with the terminal's own colours as escape sequences; with `mono` without colours. */
+void ui_grid_print_ansi(const struct ui_grid *grid, FILE *out);
+
+/* As a picture: an SVG that needs nothing from elsewhere. */
+void ui_grid_print_svg(const struct ui_grid *grid, FILE *out);
+
+#define UI_GRID_FORMATS(X) X(TEXT, "text", ".txt") X(ANSI, "ansi", ".ans") X(SVG, "svg", ".svg")
+
+enum ui_grid_format {
+#define X(name, word, suffix) UI_GRID_##name,
+	UI_GRID_FORMATS(X)
+#undef X
+};
+
+/* The format of that name ("" = text), or by the ending of a file's name (text, if it has none of these). */
+bool ui_grid_format_parse(const char *word, enum ui_grid_format *out);
+enum ui_grid_format ui_grid_format_of(const char *path);
+
+void ui_grid_print_as(const struct ui_grid *grid, enum ui_grid_format format, FILE *out);
 
 #endif

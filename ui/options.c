@@ -24,9 +24,12 @@ static const struct ui_option help_option = {
 	.help = "show this help",
 };
 
-static bool takes_value(const struct ui_option *option)
+/* In the terms of getopt. */
+static int takes_value(const struct ui_option *option)
 {
-	return option->kind != UI_FLAG;
+	return option->kind == UI_FLAG	? no_argument :
+	       option->kind == UI_MAYBE ? optional_argument :
+					  required_argument;
 }
 
 static uint32_t smaller(uint32_t a, uint32_t b)
@@ -168,6 +171,9 @@ static enum zr_err set_value(const struct ui_call *call, const struct ui_option 
 	case UI_TEXT:
 		*(const char **)member = optarg;
 		return ZR_OK;
+	case UI_MAYBE:
+		*(const char **)member = optarg ? optarg : "";
+		return ZR_OK;
 	case UI_LIST:
 		return add_to_list(call, member, optarg);
 	case UI_CHOICE:
@@ -181,7 +187,7 @@ static enum zr_err set_value(const struct ui_call *call, const struct ui_option 
 
 struct getopt_tables {
 	struct option longs[OPTIONS_MAX + 2];
-	char shorts[3 * OPTIONS_MAX + 8];
+	char shorts[3 * OPTIONS_MAX + 8]; /* a letter and at most two colons each */
 };
 
 static void add_short(char *shorts, const struct ui_option *option)
@@ -191,7 +197,7 @@ static void add_short(char *shorts, const struct ui_option *option)
 	if (!option->letter)
 		return;
 	shorts[used++] = option->letter;
-	if (takes_value(option))
+	for (int colons = takes_value(option); colons > 0; colons--)
 		shorts[used++] = ':';
 	shorts[used] = '\0';
 }
@@ -287,7 +293,8 @@ static void print_option(const struct ui_option *option, FILE *out)
 	if (option->letter)
 		snprintf(left, sizeof(left), "-%c, --%s %s", option->letter, option->name, value);
 	else
-		snprintf(left, sizeof(left), "    --%s %s", option->name, value);
+		snprintf(left, sizeof(left), "    --%s%s%s", option->name,
+			 option->kind == UI_MAYBE ? "" : " ", value);
 	if (strlen(left) > 26)
 		fprintf(out, "  %s\n  %26s  %s\n", left, "", option->help);
 	else

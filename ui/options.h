@@ -20,6 +20,7 @@
 enum ui_option_kind {
 	UI_FLAG,   /* bool */
 	UI_TEXT,   /* const char * */
+	UI_MAYBE,  /* const char *: "" when the option stands without a value, which would follow a '=' */
 	UI_LIST,   /* struct ui_list: may be given several times */
 	UI_CHOICE, /* int: place of the word in the row's `value` "a|b|c" */
 	UI_COUNT,  /* uint32_t, from 1 */

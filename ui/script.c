@@ -17,6 +17,10 @@ static const struct {
 	{ "home", UI_KEY_HOME },	 { "end", UI_KEY_END },
 	{ "tab", UI_KEY_TAB },		 { "space", ' ' },
 	{ "esc", UI_KEY_ESCAPE },	 { "lt", '<' },
+	{ "up", UI_KEY_UP },		 { "down", UI_KEY_DOWN },
+	{ "pgup", UI_KEY_PAGE_UP },	 { "pgdn", UI_KEY_PAGE_DOWN },
+	{ "enter", UI_KEY_ENTER },	 { "backspace", UI_KEY_BACKSPACE },
+	{ "clear", UI_KEY_CLEAR },
 };
 
 bool ui_parse_size(const char *text, int *w, int *h)
@@ -27,34 +31,67 @@ bool ui_parse_size(const char *text, int *w, int *h)
 	       *w <= UI_GRID_MAX && *h <= UI_GRID_MAX;
 }
 
-/* A frame, and as many more without time as the race needs to reach its goal. */
-static void settle(struct ui_dash *dash, uint64_t elapsed_ns)
+/* What the frame started is finished, and looked at. */
+void ui_script_settle(struct ui_dash *dash)
 {
-	ui_dash_frame(dash, elapsed_ns);
-	while (ui_dash_is_behind(dash) && !dash->quit)
-		ui_dash_frame(dash, 0);
+	do {
+		ui_pilot_settle(dash->pilot);
+		ui_dash_look(dash);
+	} while (ui_dash_is_behind(dash) && !dash->quit);
+}
+
+static void pass_frame(struct ui_dash *dash)
+{
+	ui_dash_frame(dash, UI_FRAME_NS);
+	ui_script_settle(dash);
 }
 
 static void press(struct ui_dash *dash, int key)
 {
 	ui_dash_key(dash, key);
-	settle(dash, UI_FRAME_NS);
+	ui_script_settle(dash);
+	pass_frame(dash);
 }
 
-static enum zr_err resize(const char *size, struct ui_grid *grid)
+static enum zr_err resize(const char *size, struct ui_dash *dash, struct ui_grid *grid)
 {
 	int w, h;
 
 	if (!ui_parse_size(size, &w, &h))
 		return zr_fail(ZR_USAGE, "--script: <resize %s> wants a size such as 80x24", size);
-	return ui_grid_resize(grid, w, h) ? ZR_OK
-					  : zr_fail(ZR_NOMEM, "resizing to %s: out of memory", size);
+	if (!ui_grid_resize(grid, w, h))
+		return zr_fail(ZR_NOMEM, "resizing to %s: out of memory", size);
+	ui_dash_resize(dash, w, h);
+	ui_script_settle(dash);
+	return ZR_OK;
+}
+
+static enum zr_err use_mouse(const char *word, struct ui_dash *dash)
+{
+	static const char *const kinds[] = { [UI_MOUSE_PRESS] = "click",
+					     [UI_MOUSE_WHEEL_UP] = "wheel-up",
+					     [UI_MOUSE_WHEEL_DOWN] = "wheel-down" };
+	struct ui_mouse mouse;
+	char kind[16];
+	int used = 0;
+
+	if (sscanf(word, "%15s %4d,%4d%n", kind, &mouse.x, &mouse.y, &used) != 3 || word[used])
+		return zr_fail(ZR_USAGE, "--script: <%s> wants a column and a row, as in <click 3,5>", word);
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		if (strcmp(kind, kinds[i]) == 0)
+			mouse.kind = (enum ui_mouse_kind)i;
+	ui_dash_mouse(dash, &mouse);
+	ui_script_settle(dash);
+	pass_frame(dash);
+	return ZR_OK;
 }
 
 static enum zr_err play_word(const char *word, struct ui_dash *dash, struct ui_grid *grid)
 {
 	if (strncmp(word, "resize ", 7) == 0)
-		return resize(word + 7, grid);
+		return resize(word + 7, dash, grid);
+	if (strncmp(word, "click ", 6) == 0 || strncmp(word, "wheel-", 6) == 0)
+		return use_mouse(word, dash);
 	if (strncmp(word, "frame", 5) == 0 && (word[5] == '\0' || word[5] == ' ')) {
 		long n = word[5] ? strtol(word + 6, NULL, 10) : 1;
 
@@ -62,7 +99,7 @@ static enum zr_err play_word(const char *word, struct ui_dash *dash, struct ui_g
 			return zr_fail(ZR_USAGE, "--script: <%s> wants a number from 1 to %d", word,
 				       FRAMES_MAX);
 		while (n-- > 0)
-			settle(dash, UI_FRAME_NS);
+			pass_frame(dash);
 		return ZR_OK;
 	}
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)

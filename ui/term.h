@@ -12,6 +12,7 @@
 
 #include "db/base/err.h"
 #include "ui/grid.h"
+#include "ui/keys.h"
 
 struct ui_term;
 
@@ -32,10 +33,14 @@ bool ui_term_is_mono(const struct ui_term *term);
 
 void ui_term_show(struct ui_term *term, const struct ui_grid *grid);
 
-enum ui_event { UI_EVENT_NONE, UI_EVENT_KEY, UI_EVENT_RESIZE, UI_EVENT_CLOSED };
+enum ui_event { UI_EVENT_NONE, UI_EVENT_KEY, UI_EVENT_MOUSE, UI_EVENT_RESIZE, UI_EVENT_CLOSED };
 
-/* Waits for at most `timeout_ns` (negative: for ever). Fills `key` (enum ui_key) for UI_EVENT_KEY. CLOSED:
- * the input is at its end or a stop signal came. */
-enum ui_event ui_term_wait(struct ui_term *term, int64_t timeout_ns, int *key);
+struct ui_input {
+	int key; /* enum ui_key, of UI_EVENT_KEY */
+	struct ui_mouse mouse;
+};
+
+/* Waits for at most `timeout_ns` (negative: for ever). CLOSED: the input is at its end or a stop signal came. */
+enum ui_event ui_term_wait(struct ui_term *term, int64_t timeout_ns, struct ui_input *input);
 
 #endif

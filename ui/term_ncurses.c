@@ -3,7 +3,7 @@
  * A grid on an ncurses screen; see term.h.
  *
  * ncurses compares with what the terminal shows and sends the difference, so every frame hands over all
- * cells. Roles become attributes and colours here. A colour pair is foreground x background of eight
+ * cells. Roles become attributes and colours here (looks.h). A colour pair is foreground x background of eight
  * colours each (0 being the terminal's own), 64 in all, which every colour terminal has.
  */
 #include "ui/term.h"
@@ -17,7 +17,7 @@
 #include <term.h>
 #include <unistd.h>
 
-#include "ui/dash.h"
+#include "ui/looks.h"
 #include "ui/stop.h"
 #include "ui/text.h"
 
@@ -26,31 +26,6 @@ struct ui_term {
 	bool mono;
 	const volatile int *stop;
 	sigset_t before; /* signal mask outside */
-};
-
-static const struct {
-	short colour; /* COLOR_*, 0 (black) stands for the terminal's own */
-	attr_t attributes;
-	attr_t mono; /* attributes where there are no colours */
-} looks[UI_ROLE_COUNT] = {
-	[UI_ROLE_NORMAL] = { 0, 0, 0 },
-	[UI_ROLE_DIM] = { 0, A_DIM, A_DIM },
-	[UI_ROLE_BOLD] = { 0, A_BOLD, A_BOLD },
-	[UI_ROLE_BAR] = { COLOR_CYAN, A_REVERSE, A_REVERSE },
-	[UI_ROLE_SELECTED] = { 0, A_REVERSE, A_REVERSE },
-	[UI_ROLE_KEY] = { COLOR_CYAN, A_BOLD, A_BOLD },
-	[UI_ROLE_GOOD] = { COLOR_GREEN, 0, 0 },
-	[UI_ROLE_WARN] = { COLOR_YELLOW, 0, 0 },
-	[UI_ROLE_BAD] = { COLOR_RED, A_BOLD, A_BOLD },
-	[UI_ROLE_CHART] = { COLOR_CYAN, 0, 0 },
-	[UI_ROLE_CHART2] = { COLOR_MAGENTA, 0, 0 },
-	[UI_ROLE_CURSOR] = { COLOR_YELLOW, A_BOLD, A_BOLD },
-	[UI_ROLE_ZSWAP] = { COLOR_GREEN, 0, 0 },
-	[UI_ROLE_DISK] = { COLOR_BLUE, 0, 0 },
-	[UI_ROLE_WRITING] = { COLOR_YELLOW, A_BOLD, A_BOLD },
-	[UI_ROLE_ZERO] = { COLOR_CYAN, 0, A_DIM },
-	[UI_ROLE_CACHED] = { COLOR_MAGENTA, 0, A_DIM },
-	[UI_ROLE_UNKNOWN] = { COLOR_RED, 0, A_BOLD },
 };
 
 enum { COLOURS = 8, ESCAPE_DELAY_MS = 25 };
@@ -121,6 +96,9 @@ static void set_up_keys(void)
 	set_escdelay(ESCAPE_DELAY_MS);
 	keypad(stdscr, TRUE);
 	nodelay(stdscr, TRUE);
+	/* Presses at once: nobody clicks twice here. */
+	mouseinterval(0);
+	mousemask(BUTTON1_PRESSED | BUTTON4_PRESSED | BUTTON5_PRESSED, NULL);
 }
 
 enum zr_err ui_term_open(struct ui_term **out)
@@ -171,12 +149,18 @@ bool ui_term_is_mono(const struct ui_term *term)
 
 /* ------------------------------------------------------------------------------------------------- show */
 
+static attr_t attributes_of(unsigned how)
+{
+	return (how & UI_LOOK_BOLD ? A_BOLD : 0) | (how & UI_LOOK_DIM ? A_DIM : 0) |
+	       (how & UI_LOOK_REVERSE ? A_REVERSE : 0);
+}
+
 static void put_cell(const struct ui_term *term, int x, int y, const struct ui_cell *cell)
 {
+	const struct ui_look *look = &ui_looks[cell->role];
 	wchar_t text[2] = { (wchar_t)cell->code, 0 };
-	attr_t attributes = term->mono ? looks[cell->role].mono : looks[cell->role].attributes;
-	short pair =
-		term->mono ? 0 : (short)(looks[cell->role].colour * COLOURS + looks[cell->back].colour);
+	attr_t attributes = attributes_of(term->mono ? look->mono : look->how);
+	short pair = term->mono ? 0 : (short)(look->colour * COLOURS + ui_looks[cell->back].colour);
 	cchar_t c;
 
 	if (setcchar(&c, text, attributes, pair, NULL) == OK)
@@ -209,6 +193,9 @@ static int key_of(int got)
 		{ KEY_LEFT, UI_KEY_LEFT },	  { KEY_RIGHT, UI_KEY_RIGHT },
 		{ KEY_SLEFT, UI_KEY_SHIFT_LEFT }, { KEY_SRIGHT, UI_KEY_SHIFT_RIGHT },
 		{ KEY_HOME, UI_KEY_HOME },	  { KEY_END, UI_KEY_END },
+		{ KEY_UP, UI_KEY_UP },		  { KEY_DOWN, UI_KEY_DOWN },
+		{ KEY_PPAGE, UI_KEY_PAGE_UP },	  { KEY_NPAGE, UI_KEY_PAGE_DOWN },
+		{ KEY_BACKSPACE, UI_KEY_BACKSPACE }, { KEY_ENTER, UI_KEY_ENTER },
 	};
 
 	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
@@ -224,8 +211,26 @@ static bool input_is_at_end(void)
 	return ioctl(STDIN_FILENO, FIONREAD, &waiting) != 0 || waiting == 0;
 }
 
-/* A key that ncurses has read already, or can read without waiting. */
-static enum ui_event read_key(int *key)
+static enum ui_event read_mouse(struct ui_mouse *mouse)
+{
+	MEVENT event;
+
+	if (getmouse(&event) != OK)
+		return UI_EVENT_NONE;
+	*mouse = (struct ui_mouse){ .x = event.x, .y = event.y };
+	if (event.bstate & BUTTON4_PRESSED)
+		mouse->kind = UI_MOUSE_WHEEL_UP;
+	else if (event.bstate & BUTTON5_PRESSED)
+		mouse->kind = UI_MOUSE_WHEEL_DOWN;
+	else if (event.bstate & BUTTON1_PRESSED)
+		mouse->kind = UI_MOUSE_PRESS;
+	else
+		return UI_EVENT_NONE;
+	return UI_EVENT_MOUSE;
+}
+
+/* What ncurses has read already, or can read without waiting. */
+static enum ui_event read_input(struct ui_input *input)
 {
 	int got = getch();
 
@@ -233,24 +238,26 @@ static enum ui_event read_key(int *key)
 		return UI_EVENT_NONE;
 	if (got == KEY_RESIZE)
 		return UI_EVENT_RESIZE;
-	*key = key_of(got);
+	if (got == KEY_MOUSE)
+		return read_mouse(&input->mouse);
+	input->key = key_of(got);
 	return UI_EVENT_KEY;
 }
 
-enum ui_event ui_term_wait(struct ui_term *term, int64_t timeout_ns, int *key)
+enum ui_event ui_term_wait(struct ui_term *term, int64_t timeout_ns, struct ui_input *input)
 {
-	struct pollfd input = { .fd = STDIN_FILENO, .events = POLLIN };
+	struct pollfd in = { .fd = STDIN_FILENO, .events = POLLIN };
 	struct timespec timeout = { timeout_ns / 1000000000, timeout_ns % 1000000000 };
-	enum ui_event event = read_key(key);
+	enum ui_event event = read_input(input);
 	int ready;
 
 	if (event != UI_EVENT_NONE)
 		return event;
-	ready = ppoll(&input, 1, timeout_ns < 0 ? NULL : &timeout, &term->before);
+	ready = ppoll(&in, 1, timeout_ns < 0 ? NULL : &timeout, &term->before);
 	if (*term->stop)
 		return UI_EVENT_CLOSED;
-	event = read_key(key);
-	if (event == UI_EVENT_NONE && ready > 0 && (!(input.revents & POLLIN) || input_is_at_end()))
+	event = read_input(input);
+	if (event == UI_EVENT_NONE && ready > 0 && (!(in.revents & POLLIN) || input_is_at_end()))
 		return UI_EVENT_CLOSED;
 	return event;
 }
