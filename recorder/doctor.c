@@ -410,13 +410,17 @@ static void print_head(const char *kernel, FILE *out)
 		kernel);
 }
 
-/* "r1024:zreel/out_ret swap_writepage ret=..." or "f:zreel/out swap_writepage ..." */
+/* "r1024:zreel/out_ret swap_writepage ret=...", or "f:zreel/out_ret swap_writeout%return ret=..." */
 static void print_probe(const struct rec_probes *probes, const struct rec_probe *probe, FILE *out)
 {
-	const char *letter = probes->has_fprobes ? "f" : probe->at_return ? "r" : "p";
+	bool fprobe = probes->has_fprobes;
+	const char *letter = fprobe ? "f" : probe->at_return ? "r" : "p";
+	char active[16] = "";
 
-	fprintf(out, "%s%s:zreel/%s %s%s%s%s\n", letter, probe->at_return ? "1024" : "", probe->event,
-		probe->function, probe->at_return && probes->has_fprobes ? "%return" : "",
+	if (fprobe ? probe->takes_active : probe->at_return)
+		snprintf(active, sizeof(active), "%d", REC_PROBE_ACTIVE);
+	fprintf(out, "%s%s:" REC_CANONICAL_GROUP "/%s %s%s%s%s\n", letter, active, probe->event,
+		probe->function, probe->at_return && fprobe ? "%return" : "",
 		probe->args[0] ? " " : "", probe->args);
 }
 

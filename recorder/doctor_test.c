@@ -257,6 +257,18 @@ static void printed_probes_have_the_canonical_names([[maybe_unused]] void **stat
 	close_host(host);
 }
 
+/* Its kernel refuses a number of returns under way. */
+static void fprobes_of_7_3_are_printed_without_a_number([[maybe_unused]] void **state)
+{
+	struct host *host = open_host(V7_3, FUNCTIONS_7_3 " trace_fprobe_create");
+	char *text = printed(host, ZR_OK);
+
+	assert_non_null(strstr(text, "\nf:zreel/store_ret zswap_store%return ret=$retval:u8"));
+	assert_null(strstr(text, "f1024"));
+	free(text);
+	close_host(host);
+}
+
 static void kprobes_are_printed_as_kprobes([[maybe_unused]] void **state)
 {
 	struct host *host = open_host(V6_1, FUNCTIONS_6_1);
@@ -289,6 +301,7 @@ int main(void)
 		cmocka_unit_test(what_is_in_the_way_is_told),
 		cmocka_unit_test(perf_will_do_where_tracefs_cannot_be_written),
 		cmocka_unit_test(printed_probes_have_the_canonical_names),
+		cmocka_unit_test(fprobes_of_7_3_are_printed_without_a_number),
 		cmocka_unit_test(kprobes_are_printed_as_kprobes),
 		cmocka_unit_test(printing_without_what_is_vital_fails_and_says_so),
 	};

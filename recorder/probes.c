@@ -470,6 +470,9 @@ static bool try_row(const struct choice *choice, const struct row *row, char bad
 	probe->filter = choice->plain ? NULL : row->filter;
 	probe->type = row->type;
 	probe->at_return = row->at_return;
+	/* Up to 6.13; since then a return is hooked on a stack of each task, and the kernel refuses a number. */
+	probe->takes_active = row->at_return &&
+			      rec_btf_offset(choice->btf, "fprobe.nr_maxactive", &(int32_t){ 0 });
 	probe->vital = row->need == VITAL;
 	probe->lost = row->lost;
 	out->types |= 1u << row->type;

@@ -13,7 +13,7 @@
 #include "recorder/btf.h"
 #include "recorder/raw.h"
 
-enum { REC_PROBES_MAX = 40, REC_PROBE_ARGS = 768 };
+enum { REC_PROBES_MAX = 40, REC_PROBE_ARGS = 768, REC_PROBE_ACTIVE = 1024 };
 
 /* A probe as the kernel shall get it. */
 struct rec_probe {
@@ -22,6 +22,7 @@ struct rec_probe {
 	const char *filter;   /* in the kernel; NULL = none */
 	enum rec_type type;
 	bool at_return;
+	bool takes_active;    /* an fprobe of it says how many may be under way, as a kprobe always does */
 	bool vital;	      /* without it a recording makes no sense */
 	const char *lost;     /* what is lost without it, otherwise */
 	char args[REC_PROBE_ARGS]; /* "swp=+40($arg1):x64 ..." */

@@ -56,7 +56,7 @@ static int add_folio(struct btf *btf, enum version version, int u64, int pointer
 	return folio;
 }
 
-static void add_structures(struct btf *btf, enum version version, int u64, int pointer)
+static void add_structures(struct btf *btf, enum version version, int u64, int s32, int pointer)
 {
 	int css = added(btf__add_struct(btf, "cgroup_subsys_state", 16));
 
@@ -83,6 +83,9 @@ static void add_structures(struct btf *btf, enum version version, int u64, int p
 		added(btf__add_struct(btf, "zpool", 64));
 		field(btf, "evictable", u64, 24);
 	}
+	added(btf__add_struct(btf, "fprobe", 64));
+	if (version == V6_12)
+		field(btf, "nr_maxactive", s32, 16);
 	added(btf__add_enum(btf, "vm_event_item", 4));
 	assert_int_equal(btf__add_enum_value(btf, "PSWPIN", 1), 0);
 	if (version != V6_1)
@@ -111,7 +114,7 @@ static void make_types(const char *path, enum version version)
 	field(btf, "private", u64, 48);
 	to_folio = added(btf__add_ptr(btf, folio));
 	to_const_page = added(btf__add_ptr(btf, added(btf__add_const(btf, page))));
-	add_structures(btf, version, u64, other);
+	add_structures(btf, version, u64, s32, other);
 	if (version == V6_1) {
 		function(btf, "swap_writepage", s32, (int[]){ to_const_page, other }, 2);
 		function(btf, "swap_readpage", s32, (int[]){ to_const_page, boolean }, 2);

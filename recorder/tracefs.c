@@ -14,7 +14,7 @@
 
 #include "recorder/files.h"
 
-enum { PATH_BYTES = 512, MAX_ACTIVE = 1024, DEFINITION_BYTES = REC_PROBE_ARGS + 256, MOST_PIECE_BYTES = 32 << 10 };
+enum { PATH_BYTES = 512, DEFINITION_BYTES = REC_PROBE_ARGS + 256, MOST_PIECE_BYTES = 32 << 10 };
 
 #define NAME_PREFIX "zreel_"
 
@@ -211,8 +211,8 @@ static void define(const struct rec_tracefs *tracefs, const struct rec_probe *pr
 	const char *letter = !kprobe ? "f" : probe->at_return ? "r" : "p";
 	char active[16] = "";
 
-	if (probe->at_return)
-		snprintf(active, sizeof(active), "%d", MAX_ACTIVE);
+	if (kprobe ? probe->at_return : probe->takes_active)
+		snprintf(active, sizeof(active), "%d", REC_PROBE_ACTIVE);
 	snprintf(text, DEFINITION_BYTES, "%s%s:%s/%s %s%s%s%s\n", letter, active, tracefs->name,
 		 probe->event, probe->function, probe->at_return && !kprobe ? "%return" : "",
 		 probe->args[0] ? " " : "", probe->args);
