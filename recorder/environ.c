@@ -225,6 +225,7 @@ static bool take_swap(const struct rec_paths *paths, char *line, struct rec_swap
 	swap->row.path = swap->path;
 	swap->row.is_file = strcmp(type, "partition") != 0;
 	swap->row.priority = priority;
+	swap->used_kib = used;
 	swap->row.slots = swap->area.slots = kib / (unsigned long long)page_kib + 1;
 	if (stat(path, &st) == 0) {
 		dev_t dev = swap->row.is_file ? st.st_dev : st.st_rdev;
@@ -349,6 +350,39 @@ enum zr_err rec_swaps_read(const struct rec_paths *paths, struct rec_swap *swaps
 	}
 	free(text);
 	return ZR_OK;
+}
+
+static uint32_t count_used(const struct rec_swap *swaps, uint32_t n)
+{
+	uint32_t used = 0;
+
+	for (uint32_t i = 0; i < n; i++)
+		used += swaps[i].used_kib > 0;
+	return used;
+}
+
+bool rec_swaps_match(const struct rec_swap *swaps, uint32_t n, uint32_t seen,
+		     uint32_t types[REC_SWAPS_MAX])
+{
+	uint32_t n_seen = (uint32_t)__builtin_popcount(seen), next = 0;
+	bool all = n_seen == n;
+
+	if (!all && n_seen != count_used(swaps, n))
+		return false;
+	for (uint32_t i = 0; i < n; i++) {
+		bool known = all || swaps[i].used_kib;
+
+		if (known) {
+			types[i] = (uint32_t)__builtin_ctz(seen);
+			seen &= seen - 1;
+		} else {
+			types[i] = next;
+		}
+		if (types[i] < next || types[i] >= REC_SWAPS_MAX)
+			return false;
+		next = types[i] + 1;
+	}
+	return true;
 }
 
 static const char *const queue_settings[] = {

@@ -23,6 +23,7 @@ struct rec_swap {
 	struct db_area row;
 	char path[512];
 	struct rec_extent *extents; /* of a file or a mapped device, once found out; area points to them */
+	uint64_t used_kib;
 	char unmapped[256];	    /* why its requests cannot be told; "" = they can */
 };
 
@@ -31,6 +32,11 @@ enum { REC_SWAPS_MAX = REC_SWP_TYPES };
 /* The areas of /proc/swaps, in its order, which is that of the type numbers (areas that were switched off
  * in between leave no trace there). */
 enum zr_err rec_swaps_read(const struct rec_paths *paths, struct rec_swap *swaps, uint32_t *n);
+
+/* The type numbers of the areas in a list, when `seen` has a bit for each type that records named: the areas in
+ * use, or else all, have them in their order if they are as many. False, and nothing said, if not. */
+bool rec_swaps_match(const struct rec_swap *swaps, uint32_t n, uint32_t seen,
+		     uint32_t types[REC_SWAPS_MAX]);
 
 /* Finds out where a file, or a device of device mapper, lies on its disk; a partition needs no finding out. What
  * cannot be mapped stays without requests, and says so in the trace. */

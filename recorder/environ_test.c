@@ -326,6 +326,41 @@ static void counters_are_sampled_with_their_sources([[maybe_unused]] void **stat
 	close_tree(&tree);
 }
 
+static struct rec_swap *some_swaps(const uint64_t *used, uint32_t n)
+{
+	struct rec_swap *swaps = calloc(n, sizeof(*swaps));
+
+	assert_non_null(swaps);
+	for (uint32_t i = 0; i < n; i++)
+		swaps[i].used_kib = used[i];
+	return swaps;
+}
+
+static void expect_types(const uint64_t *used, uint32_t n, uint32_t seen, const uint32_t *expected)
+{
+	struct rec_swap *swaps = some_swaps(used, n);
+	uint32_t types[REC_SWAPS_MAX];
+
+	assert_int_equal(rec_swaps_match(swaps, n, seen, types), expected != NULL);
+	for (uint32_t i = 0; expected && i < n; i++)
+		assert_int_equal(types[i], expected[i]);
+	free(swaps);
+}
+
+static void types_seen_fall_to_the_areas_in_use([[maybe_unused]] void **state)
+{
+	static const uint64_t one[] = { 5 }, three[] = { 4, 0, 9 }, none[] = { 0, 0 };
+
+	expect_types(one, 1, 1u << 3, (const uint32_t[]){ 3 });
+	expect_types(three, 3, 1u << 1 | 1u << 4, (const uint32_t[]){ 1, 2, 4 });
+	expect_types(three, 3, 1u << 0 | 1u << 2 | 1u << 5, (const uint32_t[]){ 0, 2, 5 });
+	expect_types(none, 2, 1u << 30 | 1u << 31, (const uint32_t[]){ 30, 31 });
+	/* Not as many, or no number left between: nothing is guessed. */
+	expect_types(three, 3, 1u << 2, NULL);
+	expect_types(three, 3, 1u << 1 | 1u << 2, NULL);
+	expect_types(none, 2, 1u << 1, NULL);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -337,6 +372,7 @@ int main(void)
 		cmocka_unit_test(swap_areas_are_read_with_their_places),
 		cmocka_unit_test(settings_of_the_machine_are_stored),
 		cmocka_unit_test(counters_are_sampled_with_their_sources),
+		cmocka_unit_test(types_seen_fall_to_the_areas_in_use),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -59,6 +59,7 @@ struct session {
 	uint32_t n_cgroup_fds;
 	struct rec_command command;
 	struct rec_swap swaps[REC_SWAPS_MAX]; /* by type; an empty path is a free number */
+	bool types_lost; /* records name a type that no area of ours has */
 	int swaps_fd; /* of the list, which says when it has changed; -1 = it does not */
 	uint64_t start_ns, tick_ns, wait_ns;
 	uint64_t done_ns; /* all records before it were folded */
@@ -121,6 +122,7 @@ static enum zr_err put_area(void *arg, uint32_t id, uint32_t type)
 {
 	struct session *session = arg;
 
+	session->types_lost = true;
 	return rec_outlet_area(&session->outlet, &session->paths,
 			       &(struct rec_swap){ .row = { .host = REC_HOST, .id = id,
 							    .type = type } });
@@ -194,6 +196,46 @@ static enum zr_err follow_areas(struct session *session, bool *changed)
 		*changed = true;
 		err = add_area(session, &found[i], free_type(session));
 	}
+	return err;
+}
+
+/* The types that records have named, as bits; `lost` are those that no area of ours has. */
+static uint32_t types_seen(const struct session *session, uint32_t *lost)
+{
+	uint32_t seen = 0, id;
+
+	*lost = 0;
+	for (uint32_t type = 0; type < REC_SWAPS_MAX; type++) {
+		if (!rec_fold_slots_seen(session->fold, type, &id))
+			continue;
+		seen |= 1u << type;
+		if (!session->swaps[type].path[0])
+			*lost |= 1u << type;
+	}
+	return seen;
+}
+
+/* Areas that were switched off before we began leave numbers free below those of others, and the list does not
+ * show it. What records name does, once each area in use was named. */
+static enum zr_err settle_types(struct session *session)
+{
+	uint32_t n, lost, seen = types_seen(session, &lost), types[REC_SWAPS_MAX];
+	struct rec_swap found[REC_SWAPS_MAX];
+	enum zr_err err = rec_swaps_read(&session->paths, found, &n);
+
+	session->types_lost = lost;
+	if (err || !lost || !rec_swaps_match(found, n, seen, types))
+		return err;
+	for (uint32_t i = 0; i < n; i++) {
+		struct rec_swap *told = find_swap(session->swaps, REC_SWAPS_MAX, found[i].path);
+
+		if (told && told != &session->swaps[types[i]])
+			drop_area(session, (uint32_t)(told - session->swaps));
+	}
+	for (uint32_t i = 0; !err && i < n; i++)
+		if (!session->swaps[types[i]].path[0])
+			err = add_area(session, &found[i], types[i]);
+	session->types_lost = false;
 	return err;
 }
 
@@ -648,6 +690,8 @@ static enum zr_err tick(struct session *session)
 		err = look_at_misses(session);
 	if (!err)
 		err = take_areas(session);
+	if (!err && session->types_lost)
+		err = settle_types(session);
 	rec_fold_zswap(session->fold, rec_zswap_is_on(&session->paths));
 	if (!err)
 		err = rec_outlet_flush(&session->outlet);

@@ -124,6 +124,11 @@ sources()
 	claim "${k}_flight_recorder_has_events" test "$(info "$here/flight" events.OUT)" -gt 0
 	claim "${k}_flight_recorder_has_its_clock" test "$(env_of "$here/flight" trace.clock)" = boot
 
+	for kind in OUT IO; do
+		claim "${k}_flight_recorder_finds_the_type_number_of_the_area_in_${kind}" test "$(events_in "$here/flight" \
+			"kind = '$kind' AND area IN (SELECT id FROM area WHERE type = 1 AND path LIKE '%/swap')")" -gt 0
+	done
+
 	for name in block block-perf; do
 		claim "${k}_${name/-/_}_writes_are_pswpout" is_counter "$here/$name" events.OUT "$here/block" pswpout
 		claim "${k}_${name/-/_}_reads_are_pswpin" is_counter "$here/$name" events.IN "$here/block" pswpin
