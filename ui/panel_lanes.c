@@ -54,15 +54,16 @@ static void draw_pool(struct ui_grid *grid, struct ui_rect rect, const struct si
 		.mark = state->pool_limit_pages ? part_of(state->accept_pages, state->pool_limit_pages) : -1,
 		.role = state->refusing ? UI_ROLE_BAD : part > 0.9 ? UI_ROLE_WARN : UI_ROLE_CHART,
 	};
-	char percent[16];
+	char label[16] = " REFUSING";
 
-	snprintf(percent, sizeof(percent), " %.0f%%", 100 * part);
+	if (!state->refusing)
+		snprintf(label, sizeof(label), " %.0f%%", 100 * part);
 	ui_chart_gauge(grid, (struct ui_rect){ rect.x, rect.y + 1, rect.w, 1 }, &gauge);
+	/* In a narrow lane the bytes give way. */
+	pen.end -= (int)strlen(label);
 	put_fill(&pen, state->pool_pages * page_size, state->pool_limit_pages * page_size);
-	if (state->refusing)
-		ui_pen_right(&pen, UI_ROLE_BAD, " REFUSING");
-	else
-		ui_pen_right(&pen, UI_ROLE_DIM, percent);
+	pen.end += (int)strlen(label);
+	ui_pen_right(&pen, state->refusing ? UI_ROLE_BAD : UI_ROLE_DIM, label);
 }
 
 /* Totals at the start of the window that ends at the clock. */

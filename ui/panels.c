@@ -100,20 +100,46 @@ static void draw_prompt(struct ui_grid *grid, struct ui_rect rect, const struct 
 		ui_pen_printf(&pen, dash->is_error ? UI_ROLE_BAD : UI_ROLE_DIM, "  %s", dash->message);
 }
 
+/* A key as the footer shows it: without the mode that it belongs to. */
+static const char *hint_key(const struct ui_key_row *row)
+{
+	const char *colon = strstr(row->shown, ": ");
+
+	return colon ? colon + 2 : row->shown;
+}
+
+static int hint_width(const struct ui_key_row *row)
+{
+	return 2 + (int)strlen(hint_key(row)) + (int)strlen(row->hint);
+}
+
+static void put_hint(struct ui_pen *pen, const struct ui_key_row *row)
+{
+	ui_pen_text(pen, UI_ROLE_NORMAL, " ");
+	ui_pen_text(pen, UI_ROLE_KEY, hint_key(row));
+	ui_pen_printf(pen, UI_ROLE_DIM, " %s", row->hint);
+}
+
+/* Which come first: what only this mode has, then the others; help and quit keep their place at the end. */
+static int hint_rank(const struct ui_key_row *row, enum ui_mode mode)
+{
+	if (row->keys[0] == '?' || row->keys[0] == 'q')
+		return 2;
+	return mode != UI_MODE_RACE && row->modes == (unsigned)mode ? 0 : 1;
+}
+
 static void draw_hints(struct ui_grid *grid, struct ui_rect rect, const struct ui_dash *dash)
 {
+	enum { LAST_W = 14 };
 	struct ui_pen pen = ui_pen_at(grid, rect, 0);
+	int end = pen.end;
 
-	for (const struct ui_key_row *row = ui_dash_keys(); row->shown; row++) {
-		const char *key = strstr(row->shown, ": ") ? strstr(row->shown, ": ") + 2 : row->shown;
-
-		if (!row->hint || !(row->modes & dash->mode))
-			continue;
-		if (pen.x + 2 + (int)strlen(key) + (int)strlen(row->hint) > pen.end)
-			continue;
-		ui_pen_text(&pen, UI_ROLE_NORMAL, " ");
-		ui_pen_text(&pen, UI_ROLE_KEY, key);
-		ui_pen_printf(&pen, UI_ROLE_DIM, " %s", row->hint);
+	for (int rank = 0; rank < 3; rank++) {
+		pen.end = rank < 2 ? end - LAST_W : end;
+		for (const struct ui_key_row *row = ui_dash_keys(); row->shown; row++)
+			if (row->hint && row->modes & dash->mode && hint_rank(row, dash->mode) == rank &&
+			    pen.x + hint_width(row) <= pen.end)
+				put_hint(&pen, row);
 	}
 }
 

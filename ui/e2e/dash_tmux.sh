@@ -104,7 +104,9 @@ pid_of() { pgrep -n -P "$(value pane_pid)" -x zreel; }
 
 shows_all_panels() {
 	start_dashboard "" && has_value alternate_on 1 && sees '1 unbatched' && sees '3 plugged' &&
-		sees 'pages per request' && sees 'slots of 1' && sees 'refaults/s' && sees 'q quit'
+		sees 'pages/request' && sees 'slots of 1' && sees 'disk refault/s' && sees 'q quit' &&
+		t send-keys v && sees 'why requests of 1 are short' && t send-keys v && sees 'entries by age' &&
+		t send-keys v && sees 'swap-outs/s' && t send-keys v && sees 'slots of 1'
 }
 
 keys_act() {
@@ -113,6 +115,24 @@ keys_act() {
 		t send-keys Home && sees '0:00.000 /' && t send-keys . && sees 'event 1 ' &&
 		t send-keys Right && until_true matches 'event [0-9,]{2,}' &&
 		t send-keys S-Right && t send-keys End && t send-keys + && sees paused
+}
+
+what_if_acts() {
+	t send-keys a 'batched+pool=2M' Enter && sees '3 plugged' && t send-keys 4 && sees '4 batched+pool=2M' &&
+		t send-keys e '+walk=7' Enter && sees '4 batched+pool=2M+walk' && t send-keys x &&
+		until_true eval '! on_screen "4 batched"' && t send-keys 3 && sees 'slots of 3'
+}
+
+# A click as an xterm reports it, with the tmux that passes it on: row 23 is the timeline.
+mouse_acts() {
+	t send-keys Home && sees '0:00.000 /' && t send-keys -l "$(printf '\033[M \110\067')" &&
+		until_true eval '! on_screen "0:00.000 /"' && t send-keys Home && sees '0:00.000 /'
+}
+
+map_acts() {
+	t send-keys f && sees 'enter events' && t send-keys Right Right + + + + + + + + + && sees '1 a spot' &&
+		t send-keys Enter && sees 'events of slot' && t send-keys Escape && sees 'enter events' &&
+		t send-keys Escape && sees 'a add'
 }
 
 # While paused the program sleeps: a hundred polls of the screen cost it no tick of CPU.
@@ -164,6 +184,9 @@ claim a_trace_is_there make_trace
 claim a_shell_is_ready start_shell
 claim all_panels_are_shown_in_80x24 shows_all_panels
 claim keys_act keys_act
+claim lanes_are_added_edited_and_removed what_if_acts
+claim the_map_is_walked_on map_acts
+claim a_click_on_the_timeline_goes_there mouse_acts
 claim a_pause_takes_no_cpu a_pause_takes_no_cpu
 claim sizes_from_20x5_to_200x60_draw resizes
 claim q_restores_the_terminal q_quits
