@@ -23,6 +23,7 @@
 
 enum {
 	SLICE = 4096,
+	CREW_ROWS = 512, /* fewer are fed before other threads are awake */
 	FIRST_IMAGE_EVENTS = 1 << 18,
 	IMAGE_BYTES_AN_EVENT = 256, /* bytes to look at for an image are worth one event to feed */
 	FOLLOW_TASKS = 4096, /* room for those to come */
@@ -318,14 +319,30 @@ struct leg {
 	uint64_t until_ns, until_cursor, budget;
 };
 
+/* A piece of the crew's work: no lane knows of another. */
+static void feed_lane(void *arg, uint32_t i)
+{
+	struct play_race *race = arg;
+
+	for (uint32_t row = race->work.from; row < race->work.to; row++)
+		lane_feed(race->work.lanes[i], race->work.batch, row);
+}
+
 static void feed_rows(struct play_race *race, struct feed *feed, uint32_t to)
 {
-	for (uint32_t i = 0; i < race->n_lanes; i++) {
-		if (race->lanes[i].behind ? &race->lanes[i].feed != feed : feed != &race->feed)
-			continue;
-		for (uint32_t row = feed->row; row < to; row++)
-			lane_feed(race->lanes[i].lane, feed->batch, row);
-	}
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < race->n_lanes; i++)
+		if (race->lanes[i].behind ? &race->lanes[i].feed == feed : feed == &race->feed)
+			race->work.lanes[n++] = race->lanes[i].lane;
+	race->work.batch = feed->batch;
+	race->work.from = feed->row;
+	race->work.to = to;
+	if (race->crew && n > 1 && to - feed->row >= CREW_ROWS)
+		crew_run(race->crew, n);
+	else
+		for (uint32_t i = 0; i < n; i++)
+			feed_lane(race, i);
 	count_rows(feed, to);
 }
 
@@ -753,10 +770,20 @@ static enum zr_err start_following(struct play_race *race)
 	return err ? err : play_race_poll(race, &outgrown);
 }
 
+static enum zr_err start_crew(struct play_race *race)
+{
+	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	uint32_t threads = cpus < PLAY_RACE_LANES ? (uint32_t)(cpus > 1 ? cpus : 1) : PLAY_RACE_LANES;
+
+	return threads > 1 ? crew_new(threads, feed_lane, race, &race->crew) : ZR_OK;
+}
+
 static enum zr_err fill_race(struct play_race *race, const struct play_race_options *options)
 {
 	enum zr_err err = choose_host(race);
 
+	if (!err)
+		err = start_crew(race);
 	if (err)
 		return err;
 	start_history(race);
@@ -796,6 +823,7 @@ void play_race_free(struct play_race *race)
 {
 	if (!race)
 		return;
+	crew_free(race->crew);
 	for (size_t i = 0; i < race->n_images; i++)
 		free_image(&race->images[i]);
 	for (uint32_t i = 0; i < race->n_lanes; i++) {

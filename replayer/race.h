@@ -3,6 +3,7 @@
 #ifndef REPLAYER_RACE_H
 #define REPLAYER_RACE_H
 
+#include "replayer/crew.h"
 #include "replayer/race_lane.h"
 #include "replayer/snapshot.h"
 #include "replayer/survey.h"
@@ -54,6 +55,12 @@ struct play_race {
 	uint32_t n_lanes;
 	struct race_lane lanes[PLAY_RACE_LANES];
 	struct watch watch;
+	struct crew *crew; /* NULL on a machine with one CPU */
+	struct {
+		const struct db_batch *batch;
+		uint32_t from, to;
+		struct lane *lanes[PLAY_RACE_LANES];
+	} work; /* of the crew: a lane a piece */
 
 	struct race_image *images; /* by cursor */
 	size_t n_images, image_room;
