@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "db/base/quantity.h"
-#include "recorder/arguments.h"
+#include "recorder/recorder.h"
 
 /* Set by the signal handler. */
 static volatile int stop;

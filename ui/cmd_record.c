@@ -5,7 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "recorder/arguments.h"
+#include "recorder/recorder.h"
 #include "ui/commands.h"
 #include "ui/format.h"
 #include "ui/json.h"
