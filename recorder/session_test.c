@@ -40,6 +40,7 @@ struct rig {
 	bool is_return;
 	uint64_t cgroups[CGROUPS];
 	uint64_t ring_bytes;		   /* that the session asked for */
+	uint32_t most, taken;	     /* records that come out of one drain; 0 = all */
 	uint64_t lone_at_ns;		   /* the load is one page, at this time; 0 = it is not */
 	uint64_t seen_at_ns;		   /* when that was in the file */
 	uint64_t lost_at_ns, missed_at_ns; /* 0 = never */
@@ -143,9 +144,10 @@ static uint64_t source_now_ns(struct rec_source *source)
 static enum zr_err drain(struct rec_source *source, [[maybe_unused]] uint64_t mark_ns,
 			 uint64_t *bytes)
 {
-	const struct rig *rig = source->rig;
+	struct rig *rig = source->rig;
 
 	*bytes = 0;
+	rig->taken = 0;
 	if (rig->fail_at_ns && rig->clock_ns >= rig->fail_at_ns)
 		return zr_fail(ZR_IO, "the buffer broke");
 	return ZR_OK;
@@ -156,10 +158,11 @@ static bool next(struct rec_source *source, uint64_t until_ns, struct rec_raw *r
 	struct rig *rig = source->rig;
 	uint64_t time_ns = rig->lone_at_ns ? rig->lone_at_ns : START_NS + rig->page * STEP_NS;
 
-	if (rig->lone_at_ns && rig->page)
+	if ((rig->lone_at_ns && rig->page) || (rig->most && rig->taken == rig->most))
 		return false;
 	if (time_ns >= until_ns || time_ns > rig->clock_ns)
 		return false;
+	rig->taken++;
 	*raw = (struct rec_raw){ .time_ns = time_ns,
 				 .tid = FIRST_TID + (uint32_t)(rig->page % TASKS) };
 	if (rig->lost_at_ns && time_ns >= rig->lost_at_ns) {
@@ -177,9 +180,12 @@ static bool next(struct rec_source *source, uint64_t until_ns, struct rec_raw *r
 	return true;
 }
 
-static uint64_t reached([[maybe_unused]] const struct rec_source *source, uint64_t until_ns)
+static uint64_t reached(const struct rec_source *source, uint64_t until_ns)
 {
-	return until_ns;
+	const struct rig *rig = source->rig;
+	uint64_t next_ns = START_NS + rig->page * STEP_NS;
+
+	return rig->most && rig->taken == rig->most && next_ns < until_ns ? next_ns : until_ns;
 }
 
 static struct rec_source_stats stats(const struct rec_source *source)
@@ -410,6 +416,19 @@ static void rings_of_all_cpus_take_a_quarter_of_the_memory([[maybe_unused]] void
 	close_rig(rig);
 }
 
+/* A queue holds little: what comes in a tenth of a second takes many drains, and none of it is left for the
+ * next round. */
+static void round_goes_on_until_it_has_caught_up([[maybe_unused]] void **state)
+{
+	struct rig *rig = open_rig();
+
+	rig->most = 7;
+	record(rig);
+	assert_int_equal(count(rig->output).outs, (rig->clock_ns - START_NS) / STEP_NS + 1);
+	assert_in_range(rig->last.events, 8900, 9300);
+	close_rig(rig);
+}
+
 static void file_is_for_its_owner_only([[maybe_unused]] void **state)
 {
 	struct rig *rig = open_rig();
@@ -630,6 +649,7 @@ int main(void)
 		cmocka_unit_test(recording_ends_after_its_duration_with_all_before_it),
 		cmocka_unit_test(lone_event_is_in_the_file_within_a_second),
 		cmocka_unit_test(rings_of_all_cpus_take_a_quarter_of_the_memory),
+		cmocka_unit_test(round_goes_on_until_it_has_caught_up),
 		cmocka_unit_test(file_is_for_its_owner_only),
 		cmocka_unit_test(names_of_tasks_are_left_out_unless_asked_for),
 		cmocka_unit_test(anonymous_file_holds_no_name),
