@@ -289,6 +289,12 @@ bench-record: setup-bench $(BUILD)/recorder/fold_bench $(BUILD)/zreel-record
 
 .PHONY: static-record bench-record setup-bench
 
+# Size and speed of the event store; adds rows to db/BENCH.md. TRACE=FILE and EVENTS=N choose other sources.
+bench-store: $(BUILD)/db/store_bench
+	$(Q)BUILD=$(BUILD) db/bench-store
+
+.PHONY: bench-store
+
 # ----------------------------------------------------------------------------------- demo and recordings
 
 # The compile trace for batching and plugging; the touch trace, whose pool gets full, for what a full pool may do.
@@ -326,6 +332,7 @@ help:
 	@echo 'make test-more  tests that need a browser, a whole Debian system, or much memory'
 	@echo 'make fuzz     each fuzzer for FUZZ_SECONDS (60)'
 	@echo 'make bench    speed of the codec and of the model'
+	@echo 'make bench-store  size and speed of the event store, 100 million events; adds to db/BENCH.md'
 	@echo 'make bench-record  what recording costs, beside perf record and trace-cmd record'
 	@echo 'make static-record  build/zreel-record.static, for hosts with nothing installed'
 	@echo 'make traces   record the shipped traces anew in a virtual machine (about half an hour)'

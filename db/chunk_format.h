@@ -48,7 +48,7 @@
  * A task is stored relative to p, the last task before it that was not 0 (1 at the start): p as 1,
  * 1 as p, all others as themselves.
  *
- * Sizes on the shipped compile trace, bytes an event: version 1 5.10, version 2 see BENCH.md.
+ * Sizes on the shipped compile trace at level 3: version 1 5.10 bytes an event, version 2 4.39.
  *
  * ---- Version 1 ----
  *
