@@ -144,7 +144,7 @@ docdir	 = $(datadir)/doc/zreel
 bashdir	 = $(datadir)/bash-completion/completions
 zshdir	?= $(datadir)/zsh/site-functions
 fishdir	 = $(datadir)/fish/vendor_completions.d
-DOCS	 = README.md LICENSE db/QUERIES.md $(wildcard ui/picture.svg)
+DOCS	 = README.md LICENSE db/QUERIES.md
 PAGES	 = $(shell sed -n 's/^\.Ss \([a-z]*\)$$/zreel-\1.1/p' ui/zreel.1)
 
 $(BUILD)/man/done: ui/zreel.1 ui/manpages $(BUILD)/zreel
@@ -158,6 +158,7 @@ install: all $(BUILD)/man/done
 	$(Q)install -m 644 ui/zreel.1 $(BUILD)/man/*.1 $(mandir)/man1
 	$(Q)install -m 644 db/zreel-trace.5 $(mandir)/man5
 	$(Q)install -m 644 $(DOCS) $(docdir)
+	$(Q)install -D -m 644 ui/picture.svg $(docdir)/ui/picture.svg
 	$(Q)$(BUILD)/zreel completion bash > $(bashdir)/zreel
 	$(Q)$(BUILD)/zreel completion zsh > $(zshdir)/_zreel
 	$(Q)$(BUILD)/zreel completion fish > $(fishdir)/zreel.fish
@@ -167,8 +168,8 @@ install: all $(BUILD)/man/done
 uninstall:
 	$(Q)rm -f $(bindir)/zreel $(bindir)/zreel-record $(extdir)/zreel_events.so $(mandir)/man5/zreel-trace.5 \
 		$(addprefix $(mandir)/man1/,zreel.1 $(PAGES)) $(addprefix $(docdir)/,$(notdir $(DOCS))) \
-		$(bashdir)/zreel $(zshdir)/_zreel $(fishdir)/zreel.fish
-	$(Q)rmdir $(extdir) $(docdir) 2>/dev/null || true
+		$(docdir)/ui/picture.svg $(bashdir)/zreel $(zshdir)/_zreel $(fishdir)/zreel.fish
+	$(Q)rmdir $(extdir) $(docdir)/ui $(docdir) 2>/dev/null || true
 
 # A Debian package in $(BUILD); its Depends are found by dpkg-shlibdeps.
 deb: all $(BUILD)/man/done
@@ -307,6 +308,16 @@ demo: all
 	$(Q)if [ -t 0 ] && [ -t 1 ] && [ -z "$$CI" ]; then \
 		$(BUILD)/zreel ui traces/compile.zr -p unbatched -p batched -p plugged; fi
 
+# The picture at the head of README.md: the dashboard in the middle of the compile trace, by its own hand.
+PICTURE	?= ui/picture.svg
+picture: $(BUILD)/zreel
+	$(Q)$(BUILD)/zreel ui traces/compile.zr -p unbatched -p batched -p plugged --size 120x40 --dump=svg \
+		--script '<s-right><s-right><s-right><s-right><s-right><right><right><right>2 <frame 30> ' \
+		> $(BUILD)/picture.svg
+	$(Q)mv $(BUILD)/picture.svg $(PICTURE)
+
+.PHONY: picture
+
 # Records the shipped traces anew in the virtual machine: about half an hour.
 traces: setup-test all
 	$(Q)mkdir -p $(BUILD)/traces
@@ -338,6 +349,7 @@ help:
 	@echo 'make traces   record the shipped traces anew in a virtual machine (about half an hour)'
 	@echo 'make install  into PREFIX (/usr/local), below DESTDIR; make uninstall takes it away again'
 	@echo 'make deb      a Debian package, in build/'
+	@echo 'make picture  renew the picture of the dashboard in README.md'
 	@echo 'make clean    remove build/'
 	@echo
 	@echo 'V=1 shows commands, SAN=1 builds with sanitizers, WERROR=1 makes warnings errors,'

@@ -189,12 +189,13 @@ static const struct ui_option *awaiting(const struct ui_command *command, const 
 
 static void offer_options(const struct ui_command *command, const struct place *place)
 {
+	static const char dashes[] = "--";
 	struct place name = *place;
 
 	put_directive(place->out, DIRECTIVE_NONE);
 	/* A single dash is completed to two. */
 	if (strcmp(place->typed, "-") == 0)
-		name = (struct place){ place->out, "--", "--" + 2 };
+		name = (struct place){ place->out, dashes, &dashes[2] };
 	else if (strncmp(place->typed, "--", 2) == 0)
 		name.word = place->typed + 2;
 	else
