@@ -266,6 +266,9 @@ static const struct gen_workload workloads[] = {
 	    .pool = 20,
 	    .accept = 90,
 	    .shrinker = 1,
+	    .worker_lag_ns = 50'000,
+	    .worker_visit_ns = 10'000,
+	    .worker_write_ns = 123'000,
 	    .interval_ns = 1,
 	    .policy = "unbatched" } },
 	{ { "july-1", "case 1 of the July 2026 study: incompressible memory swapped out at once, "
@@ -286,6 +289,9 @@ static const struct gen_workload workloads[] = {
 	    .host_memory = 8388608,
 	    .pool = 1,
 	    .accept = 50,
+	    .worker_lag_ns = 50'000,
+	    .worker_visit_ns = 520'000,
+	    .worker_write_ns = 123'000,
 	    .interval_ns = 4'000'000,
 	    .new_pages = 30118,
 	    .policy = "memcg-1" } },
@@ -306,6 +312,9 @@ static const struct gen_workload workloads[] = {
 	    .host_memory = 8388608,
 	    .pool = 1,
 	    .accept = 50,
+	    .worker_lag_ns = 50'000,
+	    .worker_visit_ns = 1'330'000,
+	    .worker_write_ns = 123'000,
 	    .interval_ns = 1,
 	    .policy = "memcg-1" } },
 	{ { "usemem", "the 2019 study: one task touches 4000 MiB once on a machine of 1 GiB" },
@@ -324,6 +333,9 @@ static const struct gen_workload workloads[] = {
 	    .host_memory = 250000,
 	    .pool = 20,
 	    .accept = 100,
+	    .worker_lag_ns = 50'000,
+	    .worker_visit_ns = 10'000,
+	    .worker_write_ns = 123'000,
 	    .interval_ns = 1,
 	    .policy = "unbatched" } },
 	{ { "uniform", "tasks that touch any of their pages with the same chance" },
@@ -343,6 +355,9 @@ static const struct gen_workload workloads[] = {
 	    .pool = 10,
 	    .accept = 90,
 	    .shrinker = 1,
+	    .worker_lag_ns = 50'000,
+	    .worker_visit_ns = 10'000,
+	    .worker_write_ns = 123'000,
 	    .interval_ns = 1,
 	    .policy = "unbatched" } },
 	{ { "sequential", "tasks that sweep over their pages in order, again and again" },
@@ -362,6 +377,9 @@ static const struct gen_workload workloads[] = {
 	    .pool = 10,
 	    .accept = 90,
 	    .shrinker = 1,
+	    .worker_lag_ns = 50'000,
+	    .worker_visit_ns = 10'000,
+	    .worker_write_ns = 123'000,
 	    .interval_ns = 1,
 	    .policy = "unbatched" } },
 };
@@ -638,7 +656,9 @@ enum zr_err play_gen(struct db *trace, const struct play_gen_options *options, u
 {
 	const struct gen_workload *workload;
 	struct gen_params params;
-	struct gen_run run = { .params = &params, .options = options };
+	struct gen_run run = { .params = &params,
+			       .options = options,
+			       .last_task = GEN_WORKER_TASK };
 	struct db_writer *writer;
 	enum zr_err err = read_params(options, &workload, &params), freed;
 

@@ -27,6 +27,11 @@
 	X(pool, 1, 100, "percent: max_pool_percent")                                               \
 	X(accept, 0, 100, "percent: accept_threshold_percent")                                     \
 	X(shrinker, 0, 1, "the memory-pressure shrinker")                                          \
+	X(worker_lag_ns, 1, 1'000'000'000,                                                         \
+	  "from a refused store to the background worker's start")                                 \
+	X(worker_visit_ns, 0, 1'000'000'000,                                                       \
+	  "that its visit takes which writes nothing, those to idle cgroups beside it")            \
+	X(worker_write_ns, 0, 1'000'000'000, "that it takes to write a page back")                 \
 	X(interval_ns, 1, 1'000'000'000, "july-1: from one new page to the next")                  \
 	X(new_pages, 0, 1 << 26, "july-1: that come after the first reclaim")
 

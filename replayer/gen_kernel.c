@@ -9,7 +9,7 @@ enum {
 	PRIORITY_FIRST = 12,
 	SCAN_BATCH = 128,
 	AREA = 0,
-	WRITEBACKS_FIRST = 256,
+	MADE_FIRST = 256,
 };
 
 /* ------------------------------------------------------------------------------------ random */
@@ -85,46 +85,78 @@ static void record(struct gen_kernel *kernel, const struct db_event *event)
 	keep(kernel, db_writer_add(kernel->writer, event));
 }
 
-static void on_walk_begin(struct sim_sink *sink, enum sim_walk kind, uint64_t time_ns)
+/* What zswap does while an event is fed is kept, and recorded beside the event. */
+static struct db_event *make_event(struct gen_kernel *kernel, enum db_kind kind, uint64_t time_ns)
 {
-	(void)time_ns;
-	((struct gen_kernel *)sink)->walk = kind;
-}
+	struct db_event *event;
 
-static void note_writeback(struct gen_kernel *kernel, const struct sim_write *write)
-{
-	if (kernel->n_writebacks == kernel->writeback_room) {
-		uint32_t room =
-			kernel->writeback_room ? 2 * kernel->writeback_room : WRITEBACKS_FIRST;
-		struct db_event *grown = realloc(kernel->writebacks, room * sizeof(*grown));
+	if (kernel->n_made == kernel->made_room) {
+		uint32_t room = kernel->made_room ? 2 * kernel->made_room : MADE_FIRST;
+		struct db_event *grown = realloc(kernel->made, room * sizeof(*grown));
 
 		if (!grown) {
 			keep(kernel,
 			     zr_fail(ZR_NOMEM, "generating: no memory for %u writebacks", room));
-			return;
+			return NULL;
 		}
-		kernel->writebacks = grown;
-		kernel->writeback_room = room;
+		kernel->made = grown;
+		kernel->made_room = room;
 	}
-	kernel->writebacks[kernel->n_writebacks++] =
-		(struct db_event){ .kind = DB_WB,
-				   .slot = write->recorded_slot,
-				   .len = write->len,
-				   .memcg = write->memcg,
-				   .area = AREA,
-				   .flags = DB_WB_WRITTEN };
+	event = &kernel->made[kernel->n_made++];
+	*event = (struct db_event){ .time_ns = time_ns,
+				    .kind = (uint8_t)kind,
+				    .area = AREA,
+				    .task = kernel->walk == SIM_WALK_WORKER ? GEN_WORKER_TASK : 0 };
+	return event;
+}
+
+/* A visit of the worker; that it wakes up shows in the count. */
+static void on_walk_begin(struct sim_sink *sink, enum sim_walk kind, uint64_t time_ns)
+{
+	struct gen_kernel *kernel = (struct gen_kernel *)sink;
+	struct db_event *event;
+
+	kernel->walk = kind;
+	if (kind != SIM_WALK_WORKER)
+		return;
+	if (kernel->wakeups != sim_counters(kernel->sim)->shrink_worker_wakeups)
+		make_event(kernel, DB_WORKER, time_ns);
+	kernel->wakeups = sim_counters(kernel->sim)->shrink_worker_wakeups;
+	kernel->shrink_at = kernel->n_made;
+	event = make_event(kernel, DB_SHRINK, time_ns);
+	if (!event)
+		return;
+	/* Where there are several, only a write tells which one was visited. */
+	event->memcg = kernel->params->memcgs == 1;
+	event->flags = DB_SHRINK_AGAIN;
+}
+
+static void note_visit(struct gen_kernel *kernel, uint16_t memcg)
+{
+	if (kernel->walk != SIM_WALK_WORKER || kernel->shrink_at >= kernel->n_made)
+		return;
+	kernel->made[kernel->shrink_at].memcg = memcg;
+	kernel->made[kernel->shrink_at].flags = DB_SHRINK_OK;
 }
 
 static void on_write(struct sim_sink *sink, const struct sim_write *write)
 {
 	struct gen_kernel *kernel = (struct gen_kernel *)sink;
 	struct gen_cgroup *cgroup = &kernel->cgroups[write->memcg];
+	struct db_event *event;
 
 	if (kernel->walk == SIM_WALK_DIRECT)
 		return;
 	cgroup->entries--;
 	cgroup->bytes -= write->len;
-	note_writeback(kernel, write);
+	note_visit(kernel, write->memcg);
+	event = make_event(kernel, DB_WB, write->time_ns);
+	if (!event)
+		return;
+	event->slot = write->recorded_slot;
+	event->len = write->len;
+	event->memcg = write->memcg;
+	event->flags = DB_WB_WRITTEN;
 }
 
 /* A direct run may go on around the walk that has ended. */
@@ -156,18 +188,32 @@ static void feed(struct gen_kernel *kernel, struct db_event *event)
 	if (kernel->last_ns < kernel->now_ns)
 		kernel->last_ns = kernel->now_ns;
 	event->time_ns = kernel->last_ns;
-	kernel->n_writebacks = 0;
+	kernel->n_made = 0;
 	sim_feed(kernel->sim, &batch, 0, 1);
 }
 
-static void record_writebacks(struct gen_kernel *kernel, uint32_t task)
+/* Those of the worker came before the event, with times of their own; the others are the event's
+ * doing. */
+static void record_made(struct gen_kernel *kernel, const struct gen_actor *actor, bool worker)
 {
-	for (uint32_t i = 0; i < kernel->n_writebacks; i++) {
-		kernel->writebacks[i].time_ns = kernel->last_ns;
-		kernel->writebacks[i].task = task;
-		record(kernel, &kernel->writebacks[i]);
+	for (uint32_t i = 0; i < kernel->n_made; i++) {
+		struct db_event *made = &kernel->made[i];
+
+		if ((made->task == GEN_WORKER_TASK) != worker)
+			continue;
+		if (!worker)
+			made->task = actor->task;
+		record(kernel, made);
 	}
-	kernel->n_writebacks = 0;
+}
+
+/* The event, once it has been fed, and what came with it. */
+static void record_fed(struct gen_kernel *kernel, const struct gen_actor *actor,
+		       const struct db_event *event)
+{
+	record_made(kernel, actor, true);
+	record(kernel, event);
+	record_made(kernel, actor, false);
 }
 
 static struct db_event event_of(const struct gen_actor *actor, enum db_kind kind, uint32_t slot)
@@ -202,8 +248,7 @@ static void give_slot(struct gen_kernel *kernel, const struct gen_actor *actor,
 	if (in_zswap(kernel, page))
 		forget_entry(kernel, page);
 	feed(kernel, &event);
-	record(kernel, &event);
-	record_writebacks(kernel, actor->task);
+	record_fed(kernel, actor, &event);
 	gen_slots_give(&kernel->slots, page->slot);
 	page->slot = 0;
 }
@@ -231,8 +276,7 @@ static uint64_t scan(struct gen_kernel *kernel, const struct gen_actor *actor, u
 	written = sim_counters(kernel->sim)->written_back_pages - before;
 	event.len = (uint16_t)written;
 	event.flags = !written;
-	record(kernel, &event);
-	record_writebacks(kernel, actor->task);
+	record_fed(kernel, actor, &event);
 	kernel->now_ns += written * GEN_WRITE_NS;
 	return written;
 }
@@ -246,8 +290,7 @@ static void shrink_slab(struct gen_kernel *kernel, const struct gen_actor *actor
 
 	event.order = priority;
 	feed(kernel, &event);
-	record(kernel, &event);
-	record_writebacks(kernel, actor->task);
+	record_fed(kernel, actor, &event);
 	if (!count)
 		return;
 	nr = cgroup->deferred;
@@ -296,8 +339,7 @@ static void store(struct gen_kernel *kernel, const struct gen_actor *actor, stru
 		event.flags = DB_OUT_REJECTED | DB_REASON_LIMIT << DB_F_REASON_SHIFT;
 		kernel->now_ns += GEN_WRITE_NS;
 	}
-	record(kernel, &event);
-	record_writebacks(kernel, actor->task);
+	record_fed(kernel, actor, &event);
 	kernel->now_ns += GEN_STORE_NS;
 }
 
@@ -376,8 +418,6 @@ static void swap_in(struct gen_kernel *kernel, const struct gen_actor *actor, st
 
 	event.memcg = page->memcg;
 	feed(kernel, &event);
-	/* What was written back before the page was looked for. */
-	record_writebacks(kernel, actor->task);
 	event.flags = DB_IN_ZERO;
 	if (now->zswpin != before.zswpin) {
 		event.flags = DB_IN_ZSWAP;
@@ -387,7 +427,7 @@ static void swap_in(struct gen_kernel *kernel, const struct gen_actor *actor, st
 	} else if (now->pswpin != before.pswpin) {
 		event.flags = DB_IN_DISK;
 	}
-	record(kernel, &event);
+	record_fed(kernel, actor, &event);
 }
 
 static void fault(struct gen_kernel *kernel, const struct gen_actor *actor, uint32_t at)
@@ -466,6 +506,9 @@ static void describe_machine(struct gen_kernel *kernel)
 		.n_memcgs = (uint32_t)(1 + params->memcgs + params->idle_memcgs),
 		.n_areas = 1,
 		.area_slots = { kernel->slots.n_slots },
+		.learnt = { .pace = { .lag_ns = params->worker_lag_ns,
+				      .visit_ns = params->worker_visit_ns,
+				      .write_ns = params->worker_write_ns } },
 	};
 }
 
@@ -518,5 +561,5 @@ enum zr_err gen_kernel_init(struct gen_kernel *kernel, const struct gen_params *
 void gen_kernel_fini(struct gen_kernel *kernel)
 {
 	sim_free(kernel->sim);
-	free(kernel->writebacks);
+	free(kernel->made);
 }

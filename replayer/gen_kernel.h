@@ -22,6 +22,9 @@
  * less one for each disk read since the last count, scaled by the compression; delta = 2 * (count
  * >> priority); work below 128 entries is deferred.
  *
+ * The background worker takes its time, which are parameters: so it is recorded at work (WORKER,
+ * SHRINK, WB), and a replay learns its pace from that as from a real recording.
+ *
  * Time is made of a few costs, given below; they set the order and the density of events and claim
  * no more.
  *
@@ -40,6 +43,8 @@ enum {
 	GEN_WRITE_NS = 2'000,	    /* submit a page that the pool refused */
 	GEN_FAULT_NS = 500,	    /* a new, zero-filled or already free page */
 };
+
+enum { GEN_WORKER_TASK = 1 }; /* the first id of a task; the others follow */
 
 enum gen_where { GEN_NEW, GEN_RESIDENT, GEN_SWAPPED };
 
@@ -73,8 +78,9 @@ struct gen_kernel {
 	struct gen_slots slots;
 	struct gen_page *pages;
 	struct gen_cgroup *cgroups;
-	struct db_event *writebacks; /* of the event that is being fed */
-	uint32_t n_writebacks, writeback_room;
+	struct db_event *made;		       /* what zswap did while the event was fed */
+	uint32_t n_made, made_room, shrink_at; /* at: the worker's visit that goes on, in `made` */
+	uint64_t wakeups;		       /* that were recorded */
 	enum sim_walk walk;
 	uint64_t now_ns;  /* of the one who acts */
 	uint64_t last_ns; /* of the last event: a trace's times ascend */

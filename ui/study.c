@@ -143,7 +143,7 @@ static const struct study studies[] = {
 				 COUNT("pswpin", "pswpin", 4288497, 3902658) } } } },
 	{ .name = "shrink-enabled",
 	  .text = "may a full pool shrink at all (2019)",
-	  .policies = { "memcg-1+accept=100", "shrink-off", "hysteresis" },
+	  .policies = { "memcg-1+accept=100+worker=now", "shrink-off", "hysteresis" },
 	  .labels = { "shrink on", "shrink off", "proposal" },
 	  .cases = { { .name = "usemem",
 		       .text = "usemem of 4000 MiB on a machine of 1 GiB",
