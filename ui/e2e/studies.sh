@@ -23,7 +23,7 @@ workloads_are_made() {
 workloads_are_sound() {
 	local trace
 	for trace in kb july-1 july-2 usemem u; do
-		exits 0 verify $trace.zr && exits 0 info $trace.zr && grep -q 'generated, no kernel' out || return 1
+		exits 0 verify "$trace.zr" && exits 0 info "$trace.zr" && grep -q 'generated, no kernel' out || return 1
 	done
 }
 
@@ -75,15 +75,27 @@ plug_study_knows_noise() {
 		grep '^iocost wait' | grep -q '633 ± 29 *+1.4% *within noise'
 }
 
-july_study() {
-	local trace
-	for trace in july-1 july-2; do
-		exits 0 replay $trace.zr --study memcg-batch --runs $trace-runs.zr && grep -q 'Study memcg-batch' out &&
-			json compare $trace-runs.zr --json && below "$(change 'shrink_worker wakeups')" -0.5 &&
-			below "$(change 'shrink_memcg calls')" -0.5 && below "$(change 'store rejected')" 0 &&
-			below -0.0001 "$(change 'written_back pages')" || return 1
-	done
-	exits 0 compare july-1-runs.zr && grep -q '11,373,201' out && exits 0 compare july-2-runs.zr && grep -q '768,576' out
+# ours LABEL N: our figure of the Nth policy.
+ours() {
+	awk -v label="\"label\": \"$1\"" -v nth="$2" 'index($0, label) { row = 1 }
+		row && /"here"/ { ours = 1 }
+		ours && /"mean"/ && ++n == nth { gsub(/,/, ""); print $NF; exit }' out
+}
+
+# Fewer wakeups and calls by an order of magnitude, more written back, fewer rejected.
+july_study_case_1() {
+	exits 0 replay july-1.zr --study memcg-batch --runs july-1-runs.zr && grep -q 'Study memcg-batch' out &&
+		grep -q '11,373,201' out && json compare july-1-runs.zr --json &&
+		below "$(change 'shrink_worker wakeups')" -0.9 && below "$(change 'shrink_memcg calls')" -0.9 &&
+		below "$(change 'store rejected')" -0.1 &&
+		below "$(ours 'written_back pages' 1)" "$(ours 'written_back pages' 2)"
+}
+
+july_study_case_2() {
+	exits 0 replay july-2.zr --study memcg-batch --runs july-2-runs.zr && grep -q '768,576' out &&
+		json compare july-2-runs.zr --json && below "$(change 'shrink_worker wakeups')" 0 &&
+		below "$(change 'store rejected')" -0.1 && below "$(change 'pool_limit_hit')" -0.3 &&
+		below "$((10 * $(ours 'written_back pages' 1)))" "$(ours 'written_back pages' 2)"
 }
 
 shrink_enabled_study() {
@@ -101,7 +113,7 @@ model_is_deterministic() {
 paces() {
 	local pace
 	for pace in asap recorded scaled:10 closed; do
-		exits 0 replay kb.zr --on model --pace $pace -p batched --runs pace.zr --json &&
+		exits 0 replay kb.zr --on model --pace "$pace" -p batched --runs pace.zr --json &&
 			grep -q "\"pace\": \"$pace\"" out && [ "$(number mean makespan_us)" != 0 ] || return 1
 	done
 	exits 0 compare pace.zr && grep -q 'differ in drive or pace' out
@@ -127,7 +139,8 @@ claim gen_lists_workloads_and_parameters gen_lists_what_there_is
 claim gen_errors_have_their_status gen_errors
 claim batch_study_is_redone_with_its_own_table batch_study
 claim plug_study_prints_the_published_noise plug_study_knows_noise
-claim july_study_comes_out_the_way_it_was_published july_study
+claim july_study_wakes_the_worker_ten_times_less july_study_case_1
+claim july_study_writes_back_what_the_baseline_cannot july_study_case_2
 claim shrink_enabled_races_the_three shrink_enabled_study
 claim model_is_the_same_on_any_number_of_threads model_is_deterministic
 claim paces_are_kept_apart paces
