@@ -40,7 +40,7 @@ static const struct ui_option options[] = {
 	{ "reps", 'n', UI_COUNT, MEMBER(reps), "N", "repetitions on a device, for mean and spread (1)" },
 	{ "drive", 0, UI_CHOICE, MEMBER(drive), "demand|writebacks",
 	  "recompute who is written back and when, or keep it as recorded (demand)" },
-	{ "jobs", 'j', UI_COUNT, MEMBER(jobs), "N", "threads that share the policies on null (1)" },
+	{ "jobs", 'j', UI_COUNT, MEMBER(jobs), "N", "threads that share the policies on null and model (1)" },
 	{ "yes-destroy", 0, UI_TEXT, MEMBER(yes_destroy), "DEV",
 	  "name the block device again: what it holds is lost" },
 	{ "no-cpu", 0, UI_FLAG, MEMBER(no_cpu), NULL, "do the I/O without the decompression work" },
