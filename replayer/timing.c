@@ -10,8 +10,9 @@
 
 enum { TASKS_MAX = 1 << 24, OPS_FIRST = 1024, NO_TASK = UINT32_MAX };
 
-/* SPARED: a read that the recording waited for and that is not needed here. */
-enum op_kind { OP_BEGIN, OP_END, OP_READ, OP_SPARED, OP_WRITE };
+/* SPARED: a read that the recording waited for and that is not needed here. AHEAD: one that nobody
+ * waits for. */
+enum op_kind { OP_BEGIN, OP_END, OP_READ, OP_SPARED, OP_AHEAD, OP_WRITE };
 
 /* What a task did, on its way to the clock. */
 struct op {
@@ -37,7 +38,7 @@ struct request {
 	struct iocost_waiter waiter; /* first */
 	struct request *next_free, *next_made;
 	struct op op;
-	uint32_t task; /* NO_TASK: the rival */
+	uint32_t task; /* NO_TASK: nobody's; a write is the rival's */
 	uint64_t asked_ns, issued_ns;
 };
 
@@ -482,7 +483,7 @@ static void request_done(struct timing *timing, struct request *request)
 	timing->requests_under_way--;
 	iocost_done(&timing->iocost, op.kind == OP_WRITE, timing->clock_ns - issued);
 	if (task == NO_TASK) {
-		if (!timing->finishing || timing->waiting_ops)
+		if (op.kind == OP_WRITE && (!timing->finishing || timing->waiting_ops))
 			ask_for_rival(timing);
 		return;
 	}
@@ -532,6 +533,9 @@ static void act(struct timing *timing, uint32_t id)
 	case OP_READ:
 		begin_wait(timing, task);
 		ask(timing, id, &op);
+		break;
+	case OP_AHEAD:
+		ask(timing, NO_TASK, &op);
 		break;
 	case OP_SPARED:
 		add_lag(timing, task, -(int64_t)op.waited_ns);
@@ -675,7 +679,8 @@ static void on_walk_end(struct sim_sink *sink)
 static uint64_t recorded_wait(const struct timing *timing)
 {
 	const struct db_event *event = &timing->now;
-	bool waited = event->kind == DB_IN && db_flags_outcome(event->flags) == DB_IN_DISK;
+	bool waited = event->kind == DB_IN && !(event->flags & DB_F_READAHEAD) &&
+		      db_flags_outcome(event->flags) == DB_IN_DISK;
 
 	return waited ? timing->idle_read_ns : 0;
 }
@@ -684,6 +689,7 @@ static void on_read(struct sim_sink *sink, uint64_t time_ns, uint8_t area, uint3
 		    uint16_t memcg)
 {
 	struct timing *timing = (struct timing *)sink;
+	bool ahead = timing->now.flags & DB_F_READAHEAD;
 	uint64_t waited = recorded_wait(timing);
 
 	timing->read_asked = true;
@@ -691,7 +697,7 @@ static void on_read(struct sim_sink *sink, uint64_t time_ns, uint8_t area, uint3
 	flush_bio(timing);
 	release_held(timing);
 	add_op(timing, task_number(timing->now.task),
-	       &(struct op){ .kind = OP_READ,
+	       &(struct op){ .kind = ahead ? OP_AHEAD : OP_READ,
 			     .base_ns = earlier(timing->now.time_ns, waited),
 			     .waited_ns = (uint32_t)waited,
 			     .start_page = timing->area_pages[area] + slot,

@@ -20,6 +20,8 @@
  * no task does any work: each waits for its own refaults only, and events begin in the trace's
  * order.
  *
+ * Nobody waits for a page that was read ahead; it only keeps the device busy.
+ *
  * A page whose write is under way is read like any other. Which task's bio merged with another's
  * does not matter here: a merged one pays for its pages and not for a request.
  *

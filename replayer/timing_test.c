@@ -153,6 +153,22 @@ static void reads_queue_behind_writes(void **state)
 	assert_int_equal(run.report.read_ns.max, READ_NS);
 }
 
+static void nobody_waits_for_what_is_read_ahead(void **state)
+{
+	struct db_event events[] = { out_at(0, 1, 7), out_at(0, 1, 9),
+				     in_at(5000, 1, 7, DB_IN_DISK), in_at(5000, 1, 9, DB_IN_DISK),
+				     out_at(5010, 1, 11) };
+	struct run run;
+
+	(void)state;
+	events[3].flags |= DB_F_READAHEAD;
+	prepare(&run, "", PLAY_CLOSED);
+	play(&run, "unbatched", events, 5);
+	assert_int_equal(span_us(&run), 5010);
+	assert_int_equal(run.report.stall_ns, READ_NS);
+	assert_int_equal(run.report.read_ns.count, 1);
+}
+
 static void paces_are_what_they_say(void **state)
 {
 	struct db_event events[] = { out_at(0, 1, 7),
@@ -392,6 +408,7 @@ int main(void)
 		cmocka_unit_test(a_wait_that_was_not_recorded_shifts_the_task),
 		cmocka_unit_test(a_wait_that_is_spared_shifts_it_back),
 		cmocka_unit_test(reads_queue_behind_writes),
+		cmocka_unit_test(nobody_waits_for_what_is_read_ahead),
 		cmocka_unit_test(paces_are_what_they_say),
 		cmocka_unit_test(batching_spares_the_device),
 		cmocka_unit_test(debt_of_writes_makes_refaults_wait),
