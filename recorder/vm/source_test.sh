@@ -89,7 +89,7 @@ sources()
 	done
 	for _ in 1 2 3; do
 		status=0
-		recorder/vm/run --retry -k "$kernel" -c 3 -m 1024 --disk 128M --disk2 192M --share "$here" --timeout 1500 \
+		recorder/vm/run --retry -k "$kernel" -c 3 -m 1024 --disk 128M --disk2 192M --share "$here" --timeout 2400 \
 			--add "$build/zreel" --add "$build/zreel-record" --add "$(command -v setpriv):/bin/set-privileges" \
 			--add "$(PATH=$PATH:/sbin:/usr/sbin command -v swapon):/bin/swap-on" \
 			--add "$work/touch:/bin/random-touch" --add recorder/vm/claims --add recorder/vm/guest-source \
