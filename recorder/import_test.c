@@ -103,6 +103,21 @@ static void lost_lines_are_gaps([[maybe_unused]] void **state)
 	assert_int_equal(parsed("CPU:3 [LOST 99999999999 EVENTS]").len, UINT32_MAX);
 }
 
+/* As of a kernel before 6.6, where flags1 has an order only because the printed probe put it there. */
+static void printed_probe_says_where_its_order_is([[maybe_unused]] void **state)
+{
+	static const struct rec_dialect old = { .layout = { .head_bit = 16 } };
+	struct rec_raw raw;
+
+	assert_int_equal(rec_text_parse("hog-2 [000] 8.5: out: swp=1 flags=0x10000 flags1=0x9", &old, &raw),
+			 REC_LINE_EVENT);
+	assert_int_equal(raw.order, 0);
+	assert_int_equal(rec_text_parse("hog-2 [000] 8.5: out: swp=1 flags=0x10000 flags1=0x9 head=16", &old,
+					&raw),
+			 REC_LINE_EVENT);
+	assert_int_equal(raw.order, 9);
+}
+
 static void lines_that_are_no_events_are_told_apart([[maybe_unused]] void **state)
 {
 	static const char *const comments[] = { "", "   ", "# tracer: nop", "cpus=8",
@@ -748,6 +763,7 @@ int main(void)
 		cmocka_unit_test(fields_are_read_by_name),
 		cmocka_unit_test(block_events_are_read_as_the_kernel_prints_them),
 		cmocka_unit_test(lost_lines_are_gaps),
+		cmocka_unit_test(printed_probe_says_where_its_order_is),
 		cmocka_unit_test(lines_that_are_no_events_are_told_apart),
 		cmocka_unit_test(real_capture_gives_its_known_counts),
 		cmocka_unit_test(lengths_of_a_real_capture_add_up),

@@ -123,12 +123,13 @@ static uint32_t length(const struct rec_fields *fields)
 	return saturate32(bytes > head ? bytes - head : 0);
 }
 
+/* A record that says the bit itself is of a printed probe, which reads the order wherever its kernel has it. */
 static uint8_t order_of(const struct rec_fields *fields, const struct rec_layout *layout)
 {
-	uint64_t bit = has(fields, REC_FIELD_HEAD) ? fields->value[REC_FIELD_HEAD] % 64
-						   : layout->head_bit;
+	bool says = has(fields, REC_FIELD_HEAD);
+	uint64_t bit = says ? fields->value[REC_FIELD_HEAD] % 64 : layout->head_bit;
 
-	if (!layout->order_in_flags1 || !(value_of(fields, REC_FIELD_FLAGS) >> bit & 1))
+	if (!(says || layout->order_in_flags1) || !(value_of(fields, REC_FIELD_FLAGS) >> bit & 1))
 		return 0;
 	return (uint8_t)value_of(fields, REC_FIELD_FLAGS1);
 }
