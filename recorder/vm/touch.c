@@ -18,9 +18,13 @@
  * Invariant: the second word of a page that is not a zero page holds its number mixed with the seed. Each touch checks it;
  * a mismatch means that the swap path lost or swapped a page, and the program fails.
  *
+ * Reclaim: every --reclaim-every picks the process asks for --reclaim MiB of its own cgroup (memory.reclaim), as the agents
+ * do that keep the memory of jobs small, but at a point of the work instead of the clock.
+ *
  * A page of a live map costs one bit here (filled or not); nothing else grows with the working set.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <getopt.h>
 #include <inttypes.h>
 #include <stdbool.h>
@@ -55,6 +59,8 @@ struct options {
 	uint64_t run;
 	uint64_t free_every;	/* 0: never */
 	uint64_t free_pages;
+	uint64_t reclaim_every;	/* 0: never */
+	uint64_t reclaim_mib;
 	uint64_t generations;
 	uint64_t seed;
 };
@@ -76,6 +82,7 @@ struct job {
 	uint8_t *filled;	/* one bit a page */
 	uint64_t key;		/* the seed of this process's pages */
 	uint64_t rng;
+	int reclaim;		/* memory.reclaim of the own cgroup; -1: not wanted */
 };
 
 /* A finaliser with good avalanche: (x ^ x >> 30) * odd, twice over. It makes a hash of a counter. */
@@ -186,6 +193,39 @@ static void give_back(struct job *job)
 	job->tally->freed += count;
 }
 
+/* The own cgroup's memory.reclaim, or -1. In cgroup v2 the one line of /proc/self/cgroup is "0::" and the path. */
+static int open_reclaim(void)
+{
+	char path[512], group[384] = "";
+	FILE *file = fopen("/proc/self/cgroup", "re");
+	int found = file ? fscanf(file, "0::%383s", group) : 0;
+	int fd = -1;
+
+	if (file)
+		fclose(file);
+	if (found == 1) {
+		snprintf(path, sizeof(path), "/sys/fs/cgroup%s/memory.reclaim", group);
+		fd = open(path, O_WRONLY | O_CLOEXEC);
+	}
+	if (fd < 0)
+		fprintf(stderr, "touch: --reclaim-every: memory.reclaim of the cgroup '%s' cannot be written (%s); run it in a \
+cgroup of version 2 other than the root\n",
+			group, strerror(errno));
+	return fd;
+}
+
+/* That the kernel cannot take all of it (EAGAIN) is as good. */
+static void ask_for_reclaim(struct job *job)
+{
+	char text[32];
+	int bytes = snprintf(text, sizeof(text), "%" PRIu64 "M", job->opt->reclaim_mib);
+
+	if (write(job->reclaim, text, (size_t)bytes) < 0 && errno != EAGAIN && errno != EINTR) {
+		fprintf(stderr, "touch: asking for a reclaim of %s: %s\n", text, strerror(errno));
+		job->tally->errors++;
+	}
+}
+
 static uint64_t pick(struct job *job)
 {
 	if (job->hot_pages && percent(&job->rng, job->opt->hot_share))
@@ -207,7 +247,7 @@ static double now_s(void)
  */
 static bool work(const struct options *opt, struct tally *tally, uint64_t process, uint64_t generation)
 {
-	struct job job = {.opt = opt, .tally = tally};
+	struct job job = {.opt = opt, .tally = tally, .reclaim = -1};
 	uint64_t share = opt->touches / opt->processes / opt->generations;
 	double deadline = now_s() + (double)opt->seconds / (double)opt->generations;
 
@@ -222,6 +262,11 @@ static bool work(const struct options *opt, struct tally *tally, uint64_t proces
 		free(job.filled);
 		return false;
 	}
+	if (opt->reclaim_every && (job.reclaim = open_reclaim()) < 0) {
+		munmap(job.map, job.pages * PAGE);
+		free(job.filled);
+		return false;
+	}
 
 	/* The whole working set first, in order, as a program does that reads its data in. */
 	for (uint64_t page = 0; page < job.pages; page++)
@@ -233,9 +278,13 @@ static bool work(const struct options *opt, struct tally *tally, uint64_t proces
 			touch(&job, page + i);
 		if (opt->free_every && picks % opt->free_every == 0)
 			give_back(&job);
+		if (opt->reclaim_every && picks % opt->reclaim_every == 0)
+			ask_for_reclaim(&job);
 		if (opt->seconds && picks % 64 == 0 && now_s() >= deadline)
 			break;
 	}
+	if (job.reclaim >= 0)
+		close(job.reclaim);
 	munmap(job.map, job.pages * PAGE);
 	free(job.filled);
 	return true;
@@ -328,6 +377,8 @@ static const struct option_row rows[] = {
 	{"run", FIELD(run), 1, 1, 512, "consecutive pages touched by one pick"},
 	{"free-every", FIELD(free_every), 0, 0, UINT64_MAX, "picks between two frees of a part; 0: never"},
 	{"free-pages", FIELD(free_pages), 64, 1, 1048576, "consecutive pages freed at a time"},
+	{"reclaim-every", FIELD(reclaim_every), 0, 0, UINT64_MAX, "picks between two requests for reclaim; 0: never"},
+	{"reclaim", FIELD(reclaim_mib), 8, 1, 1048576, "MiB of the own cgroup asked for at a time (memory.reclaim)"},
 	{"generations", FIELD(generations), 1, 1, 1000, "each process exits and is replaced, so many in a row"},
 	{"seed", FIELD(seed), 1, 0, UINT64_MAX, "of all that is random"},
 };
