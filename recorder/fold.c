@@ -458,10 +458,21 @@ static uint16_t last_len(const struct frame *frame)
 
 /* An object that was too long was offered to the allocator, which refused it; or the compression failed,
  * which comes as a length beyond any. */
+static bool failed_to_compress(uint16_t len)
+{
+	return len > 4096;
+}
+
 static enum db_reason reason_of_len(const struct frame *frame)
 {
-	return frame->err == -ENOSPC || last_len(frame) > 4096 ? DB_REASON_COMPRESS
-							       : DB_REASON_ALLOC;
+	return frame->err == -ENOSPC || failed_to_compress(last_len(frame)) ? DB_REASON_COMPRESS
+									    : DB_REASON_ALLOC;
+}
+
+/* What an event may hold: 0 where there is no compressed page. */
+static uint16_t event_len(uint16_t len)
+{
+	return failed_to_compress(len) ? 0 : len;
 }
 
 /* Why a store failed, as far as what happened inside it tells. A pool at its limit never gets as far as the
@@ -499,13 +510,14 @@ static void emit_out(const struct step *step, const struct frame *frame, enum db
 	if (filtered(fold, frame->memcg))
 		return;
 	event.order = frame->order;
+	event.len = event_len(event.len);
 	if (outcome == DB_OUT_REJECTED || outcome == DB_OUT_KEPT)
 		event.flags |= (uint8_t)(reason_of(fold, frame, outcome) << DB_F_REASON_SHIFT);
 	rec_places_add(&fold->places, &event);
 	event.flags |= DB_F_PART;
 	for (uint32_t i = 1; parts && i < 1u << frame->order; i++) {
 		event.slot = frame->slot + i;
-		event.len = frame->lens && i < frame->n_lens ? frame->lens[i] : 0;
+		event.len = frame->lens && i < frame->n_lens ? event_len(frame->lens[i]) : 0;
 		rec_places_add(&fold->places, &event);
 	}
 }
@@ -744,6 +756,8 @@ static void on_out_ret(const struct step *step)
 	pop(step);
 }
 
+/* A page that failed to compress and is stored all the same, as it is (7.3), is one page with two lengths: the
+ * allocator's counts. */
 static void on_len(const struct step *step)
 {
 	struct frame *frame = find_frame(step, FRAME_OUT);
@@ -752,6 +766,8 @@ static void on_len(const struct step *step)
 
 	if (!frame) /* somebody else's allocation, as of zram */
 		return;
+	if (frame->n_lens && failed_to_compress(last_len(frame)))
+		frame->n_lens--;
 	n = frame->n_lens++;
 	if (n == 0)
 		frame->len = len;

@@ -202,7 +202,7 @@ static void rejected_page_tells_why([[maybe_unused]] void **state)
 	FEED(&test, OUT, .swp = 16, .order = 4); /* not page by page on this kernel */
 	FEED(&test, STORE_RET, .ret = 0);
 	FEED(&test, OUT_RET);
-	expect(&test, "OUT 1 flags=0x9; OUT 2 len=4200 flags=0x19; OUT 3 len=50 flags=0x21; "
+	expect(&test, "OUT 1 flags=0x9; OUT 2 flags=0x19; OUT 3 len=50 flags=0x21; "
 		      "SHRINK 0 flags=0x1; OUT 4 flags=0x11; OUT 16 order=4 flags=0x29");
 	close_test(&test);
 }
@@ -292,6 +292,30 @@ static void large_folio_becomes_its_parts([[maybe_unused]] void **state)
 	expect(&test, "OUT 8 order=2 len=10; OUT 9 order=2 len=11 flags=0x40; "
 		      "OUT 10 order=2 len=12 flags=0x40; OUT 11 order=2 len=13 flags=0x40; "
 		      "OUT 16 order=2 len=20 flags=0x21");
+	close_test(&test);
+}
+
+/* Beyond any length: that is how the probe of the compression tells of a failure. */
+static void page_that_does_not_compress_has_no_length([[maybe_unused]] void **state)
+{
+	struct test test = { 0 };
+
+	open_with(&test, (struct rec_fold_options){ .types = live_types, .stores_large = true,
+						    .store_ret_of_failures = true });
+	FEED(&test, OUT, .swp = 4); /* 6.12: refused */
+	FEED(&test, LEN, .len = UINT32_MAX);
+	FEED(&test, STORE_RET, .ret = 0);
+	FEED(&test, OUT_RET);
+	FEED(&test, OUT, .swp = 5); /* 7.3: stored as it is */
+	FEED(&test, LEN, .len = UINT32_MAX);
+	FEED(&test, LEN, .len = 4096);
+	FEED(&test, OUT_RET);
+	FEED(&test, OUT, .swp = 8, .order = 1); /* and so is the second page of this one */
+	FEED(&test, LEN, .len = 10);
+	FEED(&test, LEN, .len = UINT32_MAX);
+	FEED(&test, LEN, .len = 4096);
+	FEED(&test, OUT_RET);
+	expect(&test, "OUT 4 flags=0x19; OUT 5 len=4096; OUT 8 order=1 len=10; OUT 9 order=1 len=4096 flags=0x40");
 	close_test(&test);
 }
 
@@ -1089,6 +1113,7 @@ int main(void)
 		cmocka_unit_test(page_whose_slot_is_freed_inside_does_not_go_out),
 		cmocka_unit_test(frontswap_kernel_is_told_by_its_errnos),
 		cmocka_unit_test(large_folio_becomes_its_parts),
+		cmocka_unit_test(page_that_does_not_compress_has_no_length),
 		cmocka_unit_test(impossible_order_is_a_single_page),
 		cmocka_unit_test(refault_is_from_zswap_disk_or_zero),
 		cmocka_unit_test(load_result_of_newer_kernels_is_an_errno),
