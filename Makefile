@@ -51,7 +51,7 @@ $(BUILD)/flags.mk: .ci/setup Makefile
 
 # ---------------------------------------------------------------------------------------------- sources
 
-SPECIAL	 = %_test.c %_fuzz.c %_bench.c %/main.c
+SPECIAL	 = %_test.c %_fuzz.c %_bench.c %_judge.c %/main.c
 sources	 = $(filter-out $(SPECIAL),$(wildcard $(addsuffix /*.c,$(1))))
 objects	 = $(patsubst %.c,$(BUILD)/%.o,$(1))
 
@@ -260,6 +260,19 @@ $(BENCHES): %: %.o $(REPLAYER_A) $(DB_A)
 bench: $(BENCHES)
 	$(Q)for bench in $(BENCHES); do echo "$$bench:"; $$bench traces/touch.zr || exit 1; done
 
+# --------------------------------------------------------------------------------------------- fidelity
+
+$(BUILD)/replayer/fidelity_judge: %: %.o $(REPLAYER_A) $(DB_A)
+	$(call say,LINK,$@)
+	$(call link,$(REPLAYER_LIBS) $(DB_LIBS))
+
+# The model against real kernels in a virtual machine, about three minutes a recording that is not kept from before;
+# rewrites the tables of replayer/FIDELITY.md.
+fidelity: setup-test all $(BUILD)/replayer/fidelity_judge
+	$(Q)replayer/fidelity -z $(BUILD)/zreel -j $(BUILD)/replayer/fidelity_judge
+
+.PHONY: fidelity
+
 # ----------------------------------------------------------------------------- the recorder, by itself
 
 # For hosts with nothing installed: the same objects, all libraries in it. The static libraries come with the -dev packages
@@ -346,6 +359,7 @@ help:
 	@echo 'make bench-store  size and speed of the event store, 100 million events; adds to db/BENCH.md'
 	@echo 'make bench-record  what recording costs, beside perf record and trace-cmd record'
 	@echo 'make static-record  build/zreel-record.static, for hosts with nothing installed'
+	@echo 'make fidelity  the model against real kernels in virtual machines; rewrites replayer/FIDELITY.md'
 	@echo 'make traces   record the shipped traces anew in a virtual machine (about half an hour)'
 	@echo 'make install  into PREFIX (/usr/local), below DESTDIR; make uninstall takes it away again'
 	@echo 'make deb      a Debian package, in build/'
