@@ -54,7 +54,7 @@ static void note_leaving(struct breaks *breaks, const struct db_event *event, ui
 		breaks->pages[index].seen = BREAK_SEEN_STORED;
 	if (breaks->sim->slots[index].state == SIM_SLOT_ZSWAP)
 		breaks->pages[index].left = breaks->ordinal;
-	if (event->kind == DB_OUT && db_flags_outcome(event->flags) == DB_OUT_KEPT)
+	if (event->kind == DB_OUT && sim_is_kept(breaks->sim, event))
 		breaks->pages[index].seen = BREAK_SEEN_KEPT;
 }
 

@@ -157,6 +157,7 @@ static enum zr_err side_init(struct side *side, const struct sim_machine *machin
 	side->sink = (struct sim_sink){
 		.walk_begin = on_walk_begin, .write = on_write, .walk_end = on_walk_end, .read = on_read
 	};
+	sim_policy_settle(&side->policy, machine);
 	swapio_init(&side->swapio, &side->policy, machine->page_size, NULL);
 	return sim_new(&side->policy, machine, &side->sink, &side->sim);
 }
@@ -189,6 +190,8 @@ static void explain_row(struct explainer *it, const struct db_batch *batch, uint
 
 	if (sim->full)
 		it->out->refusing_ns += event.time_ns - sim->now_ns;
+	/* What the worker has done by now comes before what the event changes. */
+	sim_worker_advance(it->policy.sim, event.time_ns);
 	breaks_will_feed(&it->breaks, &event);
 	sim_feed(it->policy.sim, batch, row, row + 1);
 	breaks_fed(&it->breaks, &event);

@@ -40,6 +40,7 @@ struct write {
 struct history {
 	struct sim_sink sink; /* first */
 	struct sim *sim;
+	const struct sim_machine *machine;
 	struct sim_policy policy;
 	struct record *records;
 	struct write *writes;
@@ -229,7 +230,8 @@ static void before_row(struct history *h, const struct db_event *event)
 		note(h, (struct record){ .what = WHAT_FREED, .slot = event->slot });
 	if (event->kind == DB_IN && state == SIM_SLOT_FREE)
 		note(h, (struct record){ .what = WHAT_UNKNOWN_IN, .slot = event->slot });
-	if (event->kind == DB_OUT && db_flags_outcome(event->flags) == DB_OUT_KEPT)
+	if (event->kind == DB_OUT && h->machine->learnt.no_writeback &&
+	    h->machine->learnt.no_writeback[event->memcg])
 		note(h, (struct record){ .what = WHAT_KEPT, .slot = event->slot });
 }
 
@@ -289,14 +291,18 @@ static struct db_event *random_rows(uint64_t seed)
 static void ask_oracle(struct history *h, const char *policy, const struct sim_machine *machine,
 		       const struct db_event *events)
 {
-	*h = (struct history){ .sink = { .walk_begin = on_begin, .write = on_write, .walk_end = on_end,
+	*h = (struct history){ .sink = { .walk_begin = on_begin,
+					 .write = on_write,
+					 .walk_end = on_end,
 					 .read = on_read },
+			       .machine = machine,
 			       .policy = policy_of(policy) };
 	h->records = calloc(RECORDS_MAX, sizeof(*h->records));
 	h->writes = calloc(WRITES_MAX, sizeof(*h->writes));
 	assert_true(h->records && h->writes);
 	assert_int_equal(sim_new(&h->policy, machine, &h->sink, &h->sim), ZR_OK);
 	for (uint32_t i = 0; i < EVENTS; i++) {
+		sim_worker_advance(h->sim, events[i].time_ns);
 		before_row(h, &events[i]);
 		feed_event(h->sim, machine, &events[i]);
 		after_row(h, &events[i]);

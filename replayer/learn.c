@@ -163,6 +163,16 @@ static enum zr_err add_refusal(struct learn *learn, uint64_t time_ns, struct zr_
 	return ZR_OK;
 }
 
+static enum zr_err note_kept(struct learn *learn, uint16_t memcg, struct zr_arena *arena)
+{
+	if (!learn->no_writeback)
+		learn->no_writeback = zr_arena_array(arena, learn->n_memcgs, 1);
+	if (!learn->no_writeback)
+		return no_room(learn->n_memcgs);
+	learn->no_writeback[memcg] = 1;
+	return ZR_OK;
+}
+
 static enum zr_err note_out(struct learn *learn, const struct db_batch *batch, uint32_t row,
 			    struct zr_arena *arena)
 {
@@ -172,6 +182,8 @@ static enum zr_err note_out(struct learn *learn, const struct db_batch *batch, u
 		return ZR_OK;
 	if (db_flags_outcome(flags) == DB_OUT_STORED)
 		return end_run(learn, arena);
+	if (db_flags_outcome(flags) == DB_OUT_KEPT)
+		return note_kept(learn, batch->memcg[row], arena);
 	if (db_flags_outcome(flags) == DB_OUT_REJECTED && db_flags_reason(flags) == DB_REASON_LIMIT)
 		return add_refusal(learn, batch->time_ns[row], arena);
 	return ZR_OK;
@@ -261,7 +273,8 @@ enum zr_err learn_finish(struct learn *learn, struct zr_arena *arena, struct sim
 	enum zr_err err;
 
 	*out = (struct sim_learnt){ .has_reclaims = learn->has_reclaims,
-				    .has_scans = learn->has_scans };
+				    .has_scans = learn->has_scans,
+				    .no_writeback = learn->no_writeback };
 	err = finish_pace(learn, arena, out);
 	return err ? err : finish_refusals(learn, arena, out);
 }

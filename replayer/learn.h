@@ -20,6 +20,8 @@
  * pool's where more than LEARN_STRAY come in a row and, if the recording has any worker, it was at
  * work among them; the others did not compress.
  *
+ * A cgroup of which a refused folio was kept in memory has writeback switched off.
+ *
  * Cost: a few compares an event, 24 bytes a stretch of refusals and 56 a window with a worker.
  */
 #ifndef REPLAYER_LEARN_H
@@ -46,6 +48,8 @@ struct learn_window {
 };
 
 struct learn {
+	uint32_t n_memcgs;     /* set by the caller */
+	uint8_t *no_writeback; /* by cgroup; NULL = none so far */
 	bool has_reclaims, has_scans;
 	uint32_t worker_task;
 	bool has_worker, has_shrink; /* any WORKER; a SHRINK since the last of them */

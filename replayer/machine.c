@@ -5,6 +5,7 @@
  */
 #include "replayer/replayer.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* The kernel's defaults, for traces that do not say. */
@@ -47,6 +48,18 @@ static enum zr_err load_settings(struct db *db, uint32_t host, struct sim_machin
 				   DEFAULT_ACCEPT_PERCENT, &out->accept_threshold_percent);
 }
 
+/* "6.12.118+deb13-amd64" is 612. */
+static enum zr_err load_kernel(struct db *db, uint32_t host, struct zr_arena *arena, uint32_t *out)
+{
+	const char *release;
+	unsigned major, minor;
+	enum zr_err err = db_env_get(db, host, DB_ENV_KERNEL, arena, &release);
+
+	if (!err && release && sscanf(release, "%4u.%2u", &major, &minor) == 2)
+		*out = 100 * major + minor;
+	return err;
+}
+
 static enum zr_err load_ids(struct db *db, uint32_t host, struct zr_arena *arena,
 			    struct sim_machine *out)
 {
@@ -80,6 +93,8 @@ enum zr_err sim_machine_load(struct db *db, uint32_t host, struct sim_machine *o
 
 	memset(out, 0, sizeof(*out));
 	err = load_settings(db, host, out);
+	if (!err)
+		err = load_kernel(db, host, &arena, &out->kernel);
 	if (!err)
 		err = load_ids(db, host, &arena, out);
 	zr_arena_fini(&arena);

@@ -122,6 +122,8 @@ static enum zr_err make_tables(struct sim *sim)
 	err = pages_new(sim->machine.n_memcgs, sizeof(*sim->memcgs), "the cgroups", &memcgs);
 	sim->memcgs = memcgs;
 	if (!err)
+		err = sim_memcgs_init(sim);
+	if (!err)
 		err = lru_init(&sim->lru, sim->slots, sim->n_slots, sim->machine.n_memcgs);
 	return err ? err : zs_pool_init(&sim->pool, sim->machine.page_size, sim->n_slots + 1);
 }
@@ -157,6 +159,7 @@ enum zr_err sim_new(const struct sim_policy *policy, const struct sim_machine *m
 	sim->policy = *policy;
 	sim->machine = *machine;
 	sim->sink = sink;
+	sim_policy_settle(&sim->policy, machine);
 	sim_worker_init(sim);
 	err = set_limits(sim);
 	if (!err)
@@ -216,8 +219,7 @@ void sim_drop_entry(struct sim *sim, uint32_t index, enum sim_slot state)
 	struct slot *slot = &sim->slots[index];
 
 	zs_free(&sim->pool, (uint32_t)slot->data);
-	sim->compressed_bytes -= slot->len;
-	sim->memcgs[slot->memcg].bytes -= slot->len;
+	sim_charge(sim, slot->memcg, -(int64_t)slot->len);
 	slot->state = state;
 	lru_dropped(&sim->lru, slot->memcg);
 }
@@ -238,7 +240,7 @@ void sim_set_state(struct sim *sim, uint32_t index, enum sim_slot state)
 	else if (slot->state == SIM_SLOT_DISK && vswap_on(&sim->vswap))
 		give_disk_slot(sim, index);
 	slot->state = state;
-	slot->fresh = slot->written_back = 0;
+	slot->fresh = slot->written_back = slot->in_zswap = 0;
 }
 
 void sim_set_on_disk(struct sim *sim, uint32_t index, bool written_back)
@@ -311,8 +313,7 @@ static void in(struct sim *sim, const struct db_event *event)
 
 	if (sim->drive.next)
 		sim_drive_touch(sim, event, index, 1);
-	if (sim->direct.open && sim->direct.task == event->task)
-		sim_end_direct(sim);
+	sim_task_done(sim, event->task);
 	if (db_flags_outcome(event->flags) >= DB_IN_ERROR)
 		return;
 	if (event->flags & DB_F_UNKNOWN) {
@@ -327,7 +328,10 @@ static void in(struct sim *sim, const struct db_event *event)
 		read_disk(sim, event, slot);
 		break;
 	case SIM_SLOT_ZERO:
-		sim->counters.swpin_zero++;
+		if (slot->in_zswap)
+			sim->counters.zswpin++;
+		else
+			sim->counters.swpin_zero++;
 		break;
 	case SIM_SLOT_CACHED:
 		sim->counters.cached_refaults++;
@@ -367,18 +371,51 @@ void sim_end_direct(struct sim *sim)
 		sim->sink->walk_end(sim->sink);
 }
 
+static void forget_task(struct sim *sim, uint32_t at)
+{
+	uint32_t task = sim->direct.tasks[at];
+
+	sim->direct.tasks[at] = sim->direct.tasks[--sim->direct.n];
+	sim->sink->task_done(sim->sink, task);
+}
+
+void sim_task_writes(struct sim *sim, uint32_t task)
+{
+	if (!sim->sink || !sim->sink->task_done)
+		return;
+	for (uint32_t i = 0; i < sim->direct.n; i++)
+		if (sim->direct.tasks[i] == task)
+			return;
+	if (sim->direct.n == SIM_DIRECT_TASKS)
+		forget_task(sim, 0);
+	sim->direct.tasks[sim->direct.n++] = task;
+}
+
+void sim_task_done(struct sim *sim, uint32_t task)
+{
+	if (sim->direct.open && sim->direct.task == task)
+		sim_end_direct(sim);
+	for (uint32_t i = 0; i < sim->direct.n; i++) {
+		if (sim->direct.tasks[i] != task)
+			continue;
+		forget_task(sim, i);
+		return;
+	}
+}
+
 void sim_flush(struct sim *sim)
 {
 	sim_drive_flush(sim);
 	sim_end_direct(sim);
+	while (sim->direct.n)
+		forget_task(sim, 0);
 }
 
 static void reclaim(struct sim *sim, const struct db_event *event)
 {
 	if (sim->drive.next)
 		sim_drive_begin(sim, event);
-	if (sim->direct.open && sim->direct.task == event->task)
-		sim_end_direct(sim);
+	sim_task_done(sim, event->task);
 	if (sim->own_scans)
 		sim_shrinker_reclaim(sim, event);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The model's inside: what model.c (events, refaults), store.c (swap-outs), shrink.c (walks), shrinker.c,
- * worker.c and drive.c (recorded writebacks) share. See model.c for what it does.
+ * worker.c, memcg.c and drive.c (recorded writebacks) share. See model.c for what it does.
  */
 #ifndef REPLAYER_MODEL_H
 #define REPLAYER_MODEL_H
@@ -13,14 +13,18 @@
 
 /* The large folio whose PART events are being read. */
 struct sim_folio {
-	uint32_t next, left; /* slot index of the next part; parts to come */
+	uint32_t first, next,
+		left;	     /* slot index of its first page and the next part; parts to come */
 	bool stored;	     /* page by page; else the whole folio has been dealt with */
 };
 
-/* The open run of direct swap-outs. */
+enum { SIM_DIRECT_TASKS = 8 };
+
+/* The open run of direct swap-outs; and the tasks whose runs are not over, if the sink wants to know. */
 struct sim_direct {
 	bool open;
 	uint32_t task;
+	uint32_t n, tasks[SIM_DIRECT_TASKS];
 };
 
 /* A walk of recorded writebacks that has not ended: slot index + 1 of its first and last page, 0 = none. */
@@ -37,8 +41,14 @@ struct sim_drive_state {
 	struct sim_open_walk walks[SIM_OPEN_WALKS];
 };
 
+enum { SIM_NO_PARENT = UINT32_MAX };
+
 struct sim_memcg {
 	uint64_t bytes;	      /* compressed, in the pool */
+	uint64_t tree_bytes; /* the same with all below it; only where the policy has a zswap_max */
+	uint64_t max_pages;  /* memory.zswap.max; UINT64_MAX = none */
+	uint32_t parent;     /* SIM_NO_PARENT: the root, or not known */
+	bool no_writeback;   /* memory.zswap.writeback is off, here or above */
 	uint64_t deferred;    /* what its shrinker has put off; see shrinker.c */
 	uint64_t disk_swapins; /* since the shrinker last counted */
 	uint16_t len;	      /* last length seen of its pages */
@@ -49,8 +59,7 @@ struct sim_worker {
 	uint32_t paced; /* of the learnt ones: the first that is not over */
 	bool queued;  /* by a refused store; runs (again) when it can */
 	bool running;
-	uint64_t due_ns; /* its next visit; UINT64_MAX = none */
-	uint64_t over_ns; /* when the last run ended */
+	uint64_t due_ns;     /* its next visit; UINT64_MAX = none */
 	uint32_t next_memcg; /* where it goes on, this run or the next */
 	uint32_t failures, candidates; /* of this run; of this round */
 };
@@ -72,6 +81,7 @@ struct sim {
 	uint64_t limit_pages, accept_pages;
 	bool limits_recorded; /* are these the recorded ones? */
 	bool own_scans; /* the shrinker's scans are computed from RECLAIM, not taken from SCAN */
+	bool limits_memcgs; /* the policy has a zswap_max */
 	bool full; /* the limit was reached and the pool has not drained since */
 	struct sim_worker worker;
 	uint32_t refusal; /* of the recorded ones: the first that is not over */
@@ -99,6 +109,17 @@ uint8_t sim_index_area(const struct sim *sim, uint32_t index);
 /* The page's slot on the disk, given to it now if it has none. */
 uint32_t sim_disk_slot(struct sim *sim, uint8_t area, uint32_t index);
 
+/* Compressed bytes have come into the pool, or left it. */
+static inline void sim_charge(struct sim *sim, uint16_t memcg, int64_t bytes)
+{
+	sim->compressed_bytes += (uint64_t)bytes;
+	sim->memcgs[memcg].bytes += (uint64_t)bytes;
+	if (!sim->limits_memcgs)
+		return;
+	for (uint32_t id = memcg; id != SIM_NO_PARENT; id = sim->memcgs[id].parent)
+		sim->memcgs[id].tree_bytes += (uint64_t)bytes;
+}
+
 /* Takes the slot's entry out of the pool and off its list; the slot is then in `state`. */
 void sim_drop_entry(struct sim *sim, uint32_t index, enum sim_slot state);
 
@@ -108,8 +129,13 @@ void sim_set_on_disk(struct sim *sim, uint32_t index, bool written_back);
 
 void sim_end_direct(struct sim *sim);
 
-/* store.c: a row of kind OUT. */
+/* The task has swapped out past zswap; has done something else. */
+void sim_task_writes(struct sim *sim, uint32_t task);
+void sim_task_done(struct sim *sim, uint32_t task);
+
+/* store.c: a row of kind OUT; may the disk not have what zswap refuses of it? */
 void sim_out(struct sim *sim, const struct db_event *event);
+bool sim_is_kept(const struct sim *sim, const struct db_event *event);
 
 /* shrink.c: the page is on disk from now on, whatever it was; its write is told by sim_walk_write(). */
 void sim_write_back(struct sim *sim, uint32_t index);
@@ -131,6 +157,10 @@ uint32_t sim_walk(struct sim *sim, uint16_t memcg, uint32_t budget, enum sim_wal
 
 /* shrink.c: one call of the kernel's shrink_memcg; `SHRINK` outcomes as recorded ones. */
 enum db_shrink sim_shrink_memcg(struct sim *sim, uint16_t memcg, uint32_t budget, enum sim_walk kind);
+
+/* memcg.c: the policy's rules put into the table of memcgs; is the memcg, and all above it, below zswap_max? */
+enum zr_err sim_memcgs_init(struct sim *sim);
+bool sim_memcg_may_store(const struct sim *sim, uint16_t memcg);
 
 /* shrinker.c: are its scans to be computed; a row of kind RECLAIM or SCAN. */
 bool sim_shrinker_is_own(const struct sim *sim);

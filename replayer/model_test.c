@@ -91,16 +91,32 @@ static struct log *new_log(void)
 	struct log *log = calloc(1, sizeof(*log));
 
 	assert_non_null(log);
-	log->sink = (struct sim_sink){ log_begin,   log_write, log_end, log_read,
-				       log_discard, log_store, log_load };
+	log->sink = (struct sim_sink){ .walk_begin = log_begin,
+				       .write = log_write,
+				       .walk_end = log_end,
+				       .read = log_read,
+				       .discard = log_discard,
+				       .store = log_store,
+				       .load = log_load };
 	return log;
 }
 
 /* ------------------------------------------------------------------------------------------ oracle */
 
+enum { NO_MAX = -1, NO_PARENT = -1, RAW = 4096 };
 enum { AREAS = 2, AREA_SLOTS = 96, SLOTS = AREAS * AREA_SLOTS, MEMCGS = 4, TASKS = 3 };
 
+/* A policy, and what it says of cgroups 0 to 3, as the oracle needs it. The tree is 1 "/", 2 "/a", 3 "/a/b"; 0 has no name. */
+struct o_case {
+	const char *policy;
+	bool no_wb[MEMCGS];
+	int max_pages[MEMCGS]; /* of compressed bytes; 0 stands for none here */
+};
+
+static const int o_parents[MEMCGS] = { NO_PARENT, NO_PARENT, 1, 2 };
+
 struct o_slot {
+	bool in_zswap; /* zero-filled */
 	enum sim_slot state;
 	uint16_t memcg, len;
 	bool referenced, fresh, written_back;
@@ -109,6 +125,7 @@ struct o_slot {
 };
 
 struct oracle {
+	struct o_case said;
 	struct sim_policy policy;
 	struct log *log;
 	struct sim_counters counters;
@@ -128,7 +145,7 @@ struct oracle {
 	uint64_t disk_swapins[MEMCGS], deferred[MEMCGS];
 	bool direct_open;
 	uint32_t direct_task;
-	int part_next, parts_left;
+	int part_first, part_next, parts_left;
 	bool parts_stored;
 	uint64_t now;
 };
@@ -163,7 +180,7 @@ static void o_release(struct oracle *o, int slot)
 		zs_free(&o->pool, o->slots[slot].zspage);
 		o->bytes -= o->slots[slot].len;
 	}
-	o->slots[slot].fresh = false;
+	o->slots[slot].fresh = o->slots[slot].in_zswap = false;
 }
 
 static void o_write_back(struct oracle *o, int slot)
@@ -220,7 +237,7 @@ restart:
 static int o_shrink(struct oracle *o, int m, int budget, enum sim_walk kind)
 {
 	o->counters.shrink_memcg_calls++;
-	return o->n[m] ? o_walk(o, m, (uint32_t)budget, kind) : -1;
+	return o->n[m] && !o->said.no_wb[m] ? o_walk(o, m, (uint32_t)budget, kind) : -1;
 }
 
 /* One action of the worker, at its time. */
@@ -268,7 +285,7 @@ static void o_reclaim(struct oracle *o, int m, unsigned priority)
 	uint64_t reprieve = swapins < entries ? swapins : entries;
 	int64_t freeable, total, done = 0, before = (int64_t)o->deferred[m], left;
 
-	if (!entries)
+	if (!entries || o->said.no_wb[m])
 		return;
 	for (int i = 0; i < o->n[m]; i++)
 		bytes += o->slots[o->lru[m][i]].len;
@@ -292,19 +309,67 @@ static void o_reclaim(struct oracle *o, int m, unsigned priority)
 	o->deferred[m] = (uint64_t)(left < 0 ? 0 : left > 2 * freeable ? 2 * freeable : left);
 }
 
-static bool o_may_store(struct oracle *o, const struct db_event *e)
+static bool o_limits_memcgs(const struct oracle *o)
 {
-	unsigned outcome = e->flags & 7, reason = outcome == DB_OUT_STORED ? 0 : e->flags >> 3 & 7;
-	bool ok = true;
+	return o->said.max_pages[0] || o->said.max_pages[1] || o->said.max_pages[2] ||
+	       o->said.max_pages[3];
+}
+
+static bool o_is_below(int m, int top)
+{
+	while (m != NO_PARENT && m != top)
+		m = o_parents[m];
+	return m == top;
+}
+
+/* Adds up the whole pool for each cgroup on the way up. */
+static bool o_memcg_is_full(const struct oracle *o, int memcg)
+{
+	for (int m = memcg; m != NO_PARENT; m = o_parents[m]) {
+		int bytes = 0;
+
+		for (int i = 0; i < SLOTS; i++)
+			if (o->slots[i].state == SIM_SLOT_ZSWAP && o_is_below(o->slots[i].memcg, m))
+				bytes += o->slots[i].len;
+		if (o->said.max_pages[m] && bytes / 4096 >= o->said.max_pages[m])
+			return true;
+	}
+	return false;
+}
+
+static bool o_refuses_raw(const struct oracle *o, const struct db_event *e, unsigned reason)
+{
+	bool raw = reason == DB_REASON_COMPRESS || e->len == RAW;
+
+	if (o->policy.incompressible == SIM_RECORDED)
+		return reason == DB_REASON_COMPRESS;
+	return raw && (o->policy.incompressible == SIM_REJECT || o->said.no_wb[e->memcg]);
+}
+
+static void o_reject(struct oracle *o)
+{
+	o->counters.store_rejected++;
+	if (o->full && o->policy.shrink_enabled)
+		o->worker.queued = true;
+}
+
+static bool o_may_store(struct oracle *o, const struct db_event *e, int pages)
+{
+	unsigned outcome = e->flags & 7;
+	unsigned reason =
+		outcome == DB_OUT_STORED || outcome == DB_OUT_ZERO ? 0 : e->flags >> 3 & 7;
+	bool ok = true, large = pages > 1 && o->policy.large == SIM_REJECT;
 
 	if (reason == DB_REASON_OFF)
 		return false;
 	o->counters.zswap_store_calls++;
-	if (reason == DB_REASON_LARGE) {
+	if (reason == DB_REASON_LARGE && (pages == 1 || o->policy.large == SIM_RECORDED))
+		large = true;
+	if (large) {
 		o->counters.store_rejected++;
 		return false;
 	}
-	if (reason == DB_REASON_MEMCG_LIMIT)
+	if (o_limits_memcgs(o) ? o_memcg_is_full(o, e->memcg) : reason == DB_REASON_MEMCG_LIMIT)
 		ok = o_shrink(o, e->memcg, o->policy.store_walk, SIM_WALK_STORE) > 0;
 	if (ok) {
 		if (o->pool.pages >= o->limit) {
@@ -313,16 +378,13 @@ static bool o_may_store(struct oracle *o, const struct db_event *e)
 		} else if (o->pool.pages <= o->accept) {
 			o->full = false;
 		}
-		ok = !o->full && reason != DB_REASON_COMPRESS;
+		ok = !o->full && (outcome == DB_OUT_ZERO || !o_refuses_raw(o, e, reason));
 	}
-	if (ok) {
+	if (ok)
 		o->counters.store_succeeded++;
-		return true;
-	}
-	o->counters.store_rejected++;
-	if (o->full && o->policy.shrink_enabled)
-		o->worker.queued = true;
-	return false;
+	else
+		o_reject(o);
+	return ok;
 }
 
 static void o_store(struct oracle *o, int slot, uint16_t memcg, uint16_t len)
@@ -360,7 +422,8 @@ static void o_end_direct(struct oracle *o)
 
 static void o_refuse(struct oracle *o, const struct db_event *e, int slot, int pages)
 {
-	bool kept = (e->flags & 7) == DB_OUT_KEPT;
+	bool ruled = strstr(o->said.policy, "wb=") || o_limits_memcgs(o);
+	bool kept = o->said.no_wb[e->memcg] || (!ruled && (e->flags & 7) == DB_OUT_KEPT);
 
 	if (!kept) {
 		if (o->direct_open && o->direct_task != e->task)
@@ -413,19 +476,39 @@ static void o_out(struct oracle *o, const struct db_event *e)
 			return;
 	}
 	if ((e->flags & 7) == DB_OUT_ZERO) {
+		bool in_zswap = o->policy.zero == SIM_ZERO_ZSWAP;
+
+		if (in_zswap && !o_may_store(o, e, pages)) {
+			o_refuse(o, e, slot, pages);
+			return;
+		}
 		for (int i = slot; i < slot + pages; i++) {
 			o_release(o, i);
 			o->slots[i].state = SIM_SLOT_ZERO;
+			o->slots[i].in_zswap = in_zswap;
 		}
-		o->counters.swpout_zero += (uint64_t)pages;
+		*(in_zswap ? &o->counters.zswpout : &o->counters.swpout_zero) += (uint64_t)pages;
+		return;
+	}
+	if (expected && o_refuses_raw(o, e, 0)) {
+		struct db_event whole = *e;
+		int before = slot - o->part_first;
+
+		whole.slot -= (uint32_t)before;
+		o->parts_stored = false;
+		o->counters.zswpout -= (uint64_t)before;
+		o->counters.store_succeeded--;
+		o_reject(o);
+		o_refuse(o, &whole, o->part_first, before + 1 + o->parts_left);
 		return;
 	}
 	if (expected) {
 		o_store(o, slot, e->memcg, e->len);
 		return;
 	}
-	stored = o_may_store(o, e);
+	stored = o_may_store(o, e, pages);
 	if (pages > 1) {
+		o->part_first = slot;
 		o->parts_left = (e->flags & 7) == DB_OUT_STORED ? pages - 1 : 0;
 		o->part_next = slot + 1;
 		o->parts_stored = stored;
@@ -434,7 +517,10 @@ static void o_out(struct oracle *o, const struct db_event *e)
 		o_refuse(o, e, slot, pages);
 		return;
 	}
-	o_store(o, slot, e->memcg, e->len);
+	o_store(o, slot, e->memcg,
+		(e->flags & 7) != DB_OUT_STORED && (e->flags >> 3 & 7) == DB_REASON_COMPRESS
+			? RAW
+			: e->len);
 	if (pages > 1 && !o->parts_left)
 		for (int i = 1; i < pages; i++)
 			o_store(o, slot + i, e->memcg, 0);
@@ -489,7 +575,7 @@ static void o_in(struct oracle *o, const struct db_event *e)
 						   .memcg = e->memcg,
 						   .time_ns = o->now });
 	} else if (s->state == SIM_SLOT_ZERO) {
-		o->counters.swpin_zero++;
+		(*(s->in_zswap ? &o->counters.zswpin : &o->counters.swpin_zero))++;
 	} else {
 		o->counters.cached_refaults++;
 	}
@@ -527,7 +613,8 @@ static void o_event(struct oracle *o, const struct db_event *e)
 		o_end_direct(o);
 	if (e->kind == DB_RECLAIM && own_scans)
 		o_reclaim(o, e->memcg, e->order);
-	if (e->kind == DB_SCAN && o->policy.shrinker != 0 && !own_scans) {
+	if (e->kind == DB_SCAN && o->policy.shrinker != 0 && !own_scans &&
+	    !o->said.no_wb[e->memcg]) {
 		o->counters.shrinker_scans++;
 		o_walk(o, e->memcg, e->slot, SIM_WALK_SHRINKER);
 	}
@@ -596,6 +683,8 @@ static struct db_event random_slot_event(uint64_t *random, uint8_t kind)
 
 static uint16_t random_length(uint64_t *random)
 {
+	if (random_below(random, 12) == 0)
+		return RAW;
 	return (uint16_t)(random_below(random, 8) ? 400 * (1 + random_below(random, 9)) :
 						    1 + random_below(random, 4096));
 }
@@ -664,6 +753,12 @@ struct pair {
 	struct oracle *oracle;
 };
 
+static const struct db_memcg oracle_memcgs[] = {
+	{ .id = 1, .path = "/" },
+	{ .id = 2, .path = "/a" },
+	{ .id = 3, .path = "/a/b" },
+};
+
 static struct sim_machine oracle_machine(void)
 {
 	return (struct sim_machine){ .page_size = 4096,
@@ -672,18 +767,21 @@ static struct sim_machine oracle_machine(void)
 				     .accept_threshold_percent = 70,
 				     .n_memcgs = MEMCGS,
 				     .n_areas = AREAS,
-				     .area_slots = { AREA_SLOTS, AREA_SLOTS } };
+				     .area_slots = { AREA_SLOTS, AREA_SLOTS },
+				     .memcgs = oracle_memcgs,
+				     .n_named = 3 };
 }
 
-static struct pair new_pair(const char *policy_text, struct sim_pace pace)
+static struct pair new_pair(const struct o_case *said, struct sim_pace pace)
 {
-	struct sim_policy policy = policy_of(policy_text);
+	struct sim_policy policy = policy_of(said->policy);
 	struct pair pair = { .machine = oracle_machine(),
 			     .sim_log = new_log(),
 			     .oracle = calloc(1, sizeof(*pair.oracle)) };
 
 	assert_non_null(pair.oracle);
 	pair.machine.learnt = (struct sim_learnt){ .pace = pace, .has_reclaims = true };
+	pair.oracle->said = *said;
 	pair.oracle->pace = pace;
 	pair.oracle->worker.due = UINT64_MAX;
 	pair.oracle->policy = policy;
@@ -732,9 +830,9 @@ static void feed_parts(struct pair *pair, const struct db_event *head, uint64_t 
 	}
 }
 
-static void race_oracle(const char *policy, struct sim_pace pace, uint64_t seed, int events)
+static void race_oracle(const struct o_case *said, struct sim_pace pace, uint64_t seed, int events)
 {
-	struct pair pair = new_pair(policy, pace);
+	struct pair pair = new_pair(said, pace);
 	uint64_t random = seed, now = 5'000'000'000;
 
 	for (int i = 0; i < events; i++) {
@@ -750,29 +848,43 @@ static void race_oracle(const char *policy, struct sim_pace pace, uint64_t seed,
 	free_pair(&pair);
 }
 
-static const char *const oracle_policies[] = {
-	"unbatched",
-	"memcg-1",
-	"memcg-batch+accept=50",
-	"shrink-off",
-	"hysteresis",
-	"unbatched+second_chance=off",
-	"unbatched+shrinker=off",
-	"unbatched+shrinker=on",
-	"unbatched+shrinker=on+pool=1G+second_chance=off",
-	"unbatched+pool=20K+accept=100",
-	"unbatched+pool=64K+walk=3+store_walk=2+accept=0",
-	"unbatched+pool=4095",
-	"unbatched+pool=1G",
+static const struct o_case oracle_cases[] = {
+	{ .policy = "unbatched" },
+	{ .policy = "memcg-1" },
+	{ .policy = "memcg-batch+accept=50" },
+	{ .policy = "shrink-off" },
+	{ .policy = "hysteresis" },
+	{ .policy = "unbatched+second_chance=off" },
+	{ .policy = "unbatched+shrinker=off" },
+	{ .policy = "unbatched+shrinker=on" },
+	{ .policy = "unbatched+shrinker=on+pool=1G+second_chance=off" },
+	{ .policy = "unbatched+pool=20K+accept=100" },
+	{ .policy = "unbatched+pool=64K+walk=3+store_walk=2+accept=0" },
+	{ .policy = "unbatched+pool=4095" },
+	{ .policy = "unbatched+pool=1G" },
+	{ .policy = "linux-6.12" },
+	{ .policy = "linux-7.3+pool=150K" },
+	{ .policy = "unbatched+zero=zswap+incompressible=store" },
+	{ .policy = "unbatched+incompressible=reject+pool=150K" },
+	{ .policy = "unbatched+wb=off@/a", .no_wb = { [2] = true, [3] = true } },
+	{ .policy = "unbatched+wb=off+wb=on@/a+shrinker=on+second_chance=off+pool=120K",
+	  .no_wb = { true, true, true, true } }, /* the root's holds for all */
+	{ .policy = "linux-7.3+wb=off@/a/b+zero=zswap", .no_wb = { [3] = true } },
+	{ .policy = "unbatched+zswap_max=20K@/a+pool=1G", .max_pages = { [2] = 5 } },
+	{ .policy = "memcg-1+zswap_max=12K+pool=1G",
+	  .max_pages = { 3, 0, 3, 3 } }, /* the root has none */
+	{ .policy = "unbatched+zswap_max=8K+zswap_max=max@/a/b+zswap_max=32K@/a+wb=off@/a/b",
+	  .no_wb = { [3] = true },
+	  .max_pages = { 2, 0, 8, 0 } },
 };
 
 static const struct sim_pace at_once = { 0 };
 
 static void race_all_policies(struct sim_pace pace)
 {
-	for (size_t p = 0; p < sizeof(oracle_policies) / sizeof(oracle_policies[0]); p++)
+	for (size_t c = 0; c < sizeof(oracle_cases) / sizeof(oracle_cases[0]); c++)
 		for (uint64_t seed = 1; seed <= 12; seed++)
-			race_oracle(oracle_policies[p], pace, seed * 7919 + p, 600);
+			race_oracle(&oracle_cases[c], pace, seed * 7919 + c, 600);
 }
 
 static void model_agrees_with_the_oracle_on_random_traces(void **state)
@@ -794,10 +906,12 @@ static void model_agrees_with_the_oracle_on_long_traces(void **state)
 {
 	(void)state;
 	/* Long enough that lists outgrow their chunks and are compacted. */
-	race_oracle("unbatched+pool=1G+shrinker=off", at_once, 99, 12000);
-	race_oracle("memcg-1+pool=100K", at_once, 98, 12000);
-	race_oracle("unbatched+pool=200K+shrinker=on",
-		    (struct sim_pace){ .lag_ns = 1000, .visit_ns = 1000, .write_ns = 90'000 }, 97, 12000);
+	race_oracle(&(struct o_case){ .policy = "unbatched+pool=1G+shrinker=off" }, at_once, 99,
+		    12000);
+	race_oracle(&(struct o_case){ .policy = "memcg-1+pool=100K" }, at_once, 98, 12000);
+	race_oracle(&(struct o_case){ .policy = "unbatched+pool=200K+shrinker=on" },
+		    (struct sim_pace){ .lag_ns = 1000, .visit_ns = 1000, .write_ns = 90'000 }, 97,
+		    12000);
 }
 
 /* ---------------------------------------------------------------------------------- corner cases */
@@ -1469,6 +1583,18 @@ static void ids_outside_the_machine_are_refused(void **state)
 	assert_int_equal(check_one(e), ZR_CORRUPT);
 }
 
+static void a_rule_for_a_cgroup_that_the_trace_lacks_is_refused(void **state)
+{
+	struct sim_machine machine = oracle_machine();
+	struct sim_policy policy = policy_of("unbatched+wb=off@/nosuch");
+	struct sim *sim;
+
+	(void)state;
+	assert_int_equal(sim_new(&policy, &machine, NULL, &sim), ZR_BAD_POLICY);
+	assert_non_null(strstr(zr_error_text(), "'/nosuch'"));
+	zr_error_clear();
+}
+
 static void a_machine_of_unknown_memory_needs_a_limit(void **state)
 {
 	struct sim_machine machine = small_machine(64);
@@ -1532,6 +1658,7 @@ int main(void)
 		cmocka_unit_test(a_refault_of_a_slot_from_before_the_trace_moves_nothing),
 		cmocka_unit_test(feeding_in_slices_changes_nothing),
 		cmocka_unit_test(ids_outside_the_machine_are_refused),
+		cmocka_unit_test(a_rule_for_a_cgroup_that_the_trace_lacks_is_refused),
 		cmocka_unit_test(a_machine_of_unknown_memory_needs_a_limit),
 		cmocka_unit_test(more_slots_than_an_index_can_name_are_refused),
 	};

@@ -19,6 +19,7 @@ enum { BATCH_ON = 32, BATCH_MAX = 256, WALK_MAX = 1 << 20, WORKER_MAX = 1'000'00
 
 static const struct sim_policy base = {
 	.batch = 1,
+	.direct_batch = BATCH_ON,
 	.walk = 32,
 	.store_walk = 32,
 	.shrink_enabled = true,
@@ -26,6 +27,9 @@ static const struct sim_policy base = {
 	.pool_percent = SIM_RECORDED,
 	.shrinker = SIM_RECORDED,
 	.worker = SIM_RECORDED,
+	.large = SIM_RECORDED,
+	.incompressible = SIM_RECORDED,
+	.zero = SIM_RECORDED,
 	.second_chance = true,
 };
 
@@ -46,20 +50,60 @@ static const struct sim_preset presets[] = {
 	  "batched, and the disk slot is chosen at the write, as a virtual swap layer would" },
 	{ "sorted", "batch=on+order=sorted",
 	  "batched, and each walk writes its pages in the order of their slots (no kernel does)" },
+	{ "linux-6.12",
+	  "direct_batch=off+walk=1+store_walk=1+large=reject+incompressible=reject+zero=swap",
+	  "one entry a shrink call; large folios and pages that do not compress go to the disk" },
+	{ "linux-7.3",
+	  "direct_batch=on+walk=32+store_walk=32+large=store+incompressible=store+zero=swap",
+	  "up to 32 entries a shrink call; large folios page by page, any page is stored" },
+	{ "as-recorded", "direct_batch=recorded+walk=recorded+store_walk=recorded",
+	  "the kernel that made the recording, with its settings" },
 	{ NULL, NULL, NULL },
 };
 
+/* Of what differs between kernels and a policy may leave to the recorded one. An unknown kernel is taken for
+ * the last. */
+static const struct {
+	uint32_t before; /* 100 * major + minor */
+	int32_t walk, direct_batch;
+} kernels[] = {
+	{ 703, 1, 1 },
+	{ UINT32_MAX, BATCH_ON, BATCH_ON },
+};
+
+void sim_policy_settle(struct sim_policy *policy, const struct sim_machine *machine)
+{
+	uint32_t version = machine->kernel ? machine->kernel : UINT32_MAX - 1;
+	int k = 0;
+
+	while (version >= kernels[k].before)
+		k++;
+	if (policy->walk == SIM_RECORDED)
+		policy->walk = kernels[k].walk;
+	if (policy->store_walk == SIM_RECORDED)
+		policy->store_walk = kernels[k].walk;
+	if (policy->direct_batch == SIM_RECORDED)
+		policy->direct_batch = kernels[k].direct_batch;
+	if (policy->drive == SIM_DRIVE_DEMAND)
+		return;
+	/* What does not matter under recorded writebacks. */
+	policy->large = policy->incompressible = policy->zero = SIM_RECORDED;
+	policy->n_rules = 0;
+}
+
 /* Words of the design that this version does not have; refused by name instead of "unknown". */
-static const char *const later_presets[] = { "linux-6.1", "linux-6.12", "linux-7.3", "as-recorded",
-					     NULL };
-static const char *const later_knobs[] = { "sched", "nomerges",	 "compressor", "zero", "incompressible",
-					   "wb",    "zswap_max", "readahead",  NULL };
+static const char *const later_presets[] = { "linux-6.1", NULL };
+static const char *const later_knobs[] = { "compressor", "readahead", NULL };
 
 static const char *const order_names[] = { "lru", "sorted", "cluster", NULL };
 static const char *const slots_names[] = { "recorded", "vswap", NULL };
+static const char *const fate_names[] = { "reject", "store", NULL };
+static const char *const zero_names[] = { "swap", "zswap", NULL };
+static const char *const sched_names[] = { "none", "mq-deadline", NULL };
 
 enum knob_id {
 	KNOB_BATCH,
+	KNOB_DIRECT_BATCH,
 	KNOB_PLUG,
 	KNOB_WALK,
 	KNOB_STORE_WALK,
@@ -70,18 +114,31 @@ enum knob_id {
 	KNOB_SHRINKER,
 	KNOB_WORKER,
 	KNOB_SECOND_CHANCE,
+	KNOB_LARGE,
+	KNOB_INCOMPRESSIBLE,
+	KNOB_ZERO,
+	KNOB_WB,
+	KNOB_ZSWAP_MAX,
+	KNOB_SCHED,
+	KNOB_NOMERGES,
 	KNOB_ORDER,
 	KNOB_SLOTS,
 };
 
 /* In the order of the text form. */
 static const struct sim_knob_help knobs[] = {
-	[KNOB_BATCH] = { "batch", "off|on|N", "folios in one swap I/O of a walk; on = 32, off = 1" },
+	[KNOB_BATCH] = { "batch", "off|on|N",
+			 "folios in one swap I/O of a walk; on = 32, off = 1" },
+	[KNOB_DIRECT_BATCH] = { "direct_batch", "off|on|N|recorded",
+				"the same for what a task swaps out past zswap" },
 	[KNOB_PLUG] = { "plug", "off|on", "a block plug around each walk" },
-	[KNOB_WALK] = { "walk", "N", "entries looked at in one shrink call of the background worker" },
-	[KNOB_STORE_WALK] = { "store_walk", "N", "the same, when a store meets its cgroup's limit" },
+	[KNOB_WALK] = { "walk", "N|recorded",
+			"entries looked at in one shrink call of the background worker" },
+	[KNOB_STORE_WALK] = { "store_walk", "N|recorded",
+			      "the same, when a store meets its cgroup's limit" },
 	[KNOB_SHRINK_ENABLED] = { "shrink_enabled", "0|1",
-				  "may a full pool shrink: 1 = the worker writes back, 0 = it only rejects" },
+				  "may a full pool shrink: 1 = the worker writes back, 0 = it only "
+				  "rejects" },
 	[KNOB_ACCEPT] = { "accept", "PCT|recorded",
 			  "a pool that was full takes stores again at this part of its limit" },
 	[KNOB_POOL] = { "pool", "PCT%|BYTES[K|M|G]|recorded",
@@ -89,13 +146,30 @@ static const struct sim_knob_help knobs[] = {
 	[KNOB_MEM] = { "mem", "BYTES[K|M|G]|recorded",
 		       "memory of the machine, the basis of pool=PCT%" },
 	[KNOB_SHRINKER] = { "shrinker", "on|off|recorded",
-			    "the memory-pressure shrinker: recorded = its scans too, unless the limits differ" },
+			    "the memory-pressure shrinker: recorded = its scans too, unless the "
+			    "limits differ" },
 	[KNOB_WORKER] = { "worker", "recorded|now|N",
 			  "pages a second that the background worker writes; now = all at once" },
 	[KNOB_SECOND_CHANCE] = { "second_chance", "on|off",
 				 "a new entry is passed over once before it is written back" },
+	[KNOB_LARGE] = { "large", "reject|store|recorded",
+			 "large folios: go to the disk whole, or are stored page by page" },
+	[KNOB_INCOMPRESSIBLE] = { "incompressible", "reject|store|recorded",
+				  "pages that do not compress: go to the disk, or are stored as "
+				  "they are" },
+	[KNOB_ZERO] = { "zero", "swap|zswap|recorded",
+			"zero-filled pages: known by a map of the slots, or stored in zswap" },
+	[KNOB_WB] = { "wb", "on|off[@CGROUP]",
+		      "may pages of the cgroup (of all) and those below it go to the disk" },
+	[KNOB_ZSWAP_MAX] = { "zswap_max", "BYTES[K|M|G]|max[@CGROUP]",
+			     "compressed bytes that the cgroup (each one) may have in zswap" },
+	[KNOB_SCHED] = { "sched", "none|mq-deadline",
+			 "the I/O scheduler: what it merges of a plug" },
+	[KNOB_NOMERGES] = { "nomerges", "0|1|2",
+			    "the queue's setting: all merges, simple ones, none" },
 	[KNOB_ORDER] = { "order", "lru|sorted|cluster",
-			 "in which order a walk writes; cluster = with the neighbours in the pool" },
+			 "in which order a walk writes; cluster = with the neighbours in the "
+			 "pool" },
 	[KNOB_SLOTS] = { "slots", "recorded|vswap",
 			 "the disk slot of a page: as recorded, or chosen at the write" },
 	{ NULL, NULL, NULL },
@@ -165,6 +239,24 @@ static bool parse_slots(const char *text, enum sim_slots *out)
 	bool known = parse_name(text, slots_names, &at);
 
 	*out = known ? (enum sim_slots)at : SIM_SLOTS_RECORDED;
+	return known;
+}
+
+static bool parse_choice(const char *text, const char *const *names, int32_t *out)
+{
+	int at;
+	bool known = parse_name(text, names, &at);
+
+	*out = at;
+	return known;
+}
+
+static bool parse_sched(const char *text, enum sim_sched *out)
+{
+	int at;
+	bool known = parse_name(text, sched_names, &at);
+
+	*out = known ? (enum sim_sched)at : SIM_SCHED_NONE;
 	return known;
 }
 
@@ -240,6 +332,27 @@ static bool parse_worker(const char *text, int32_t *out)
 	return strcmp(text, "now") == 0 || parse_count(text, 1, WORKER_MAX, out);
 }
 
+/* VALUE or VALUE@CGROUP, which goes behind the rules there are. */
+static bool parse_rule(char *text, struct sim_rule rule, struct sim_policy *policy)
+{
+	char *cgroup = strchr(text, '@');
+	bool on = false;
+
+	if (cgroup)
+		*cgroup++ = '\0';
+	if (cgroup && (*cgroup != '/' || strlen(cgroup) >= sizeof(rule.cgroup)))
+		return false;
+	if (rule.what == SIM_RULE_WB ? !parse_switch(text, &on)
+				     : strcmp(text, "max") != 0 && !parse_bytes(text, &rule.value))
+		return false;
+	if (rule.what == SIM_RULE_WB)
+		rule.value = on;
+	if (cgroup)
+		snprintf(rule.cgroup, sizeof(rule.cgroup), "%s", cgroup);
+	policy->rules[policy->n_rules++] = rule;
+	return true;
+}
+
 /* The value "recorded", where a knob has it. */
 static bool set_recorded(enum knob_id knob, struct sim_policy *policy)
 {
@@ -257,8 +370,26 @@ static bool set_recorded(enum knob_id knob, struct sim_policy *policy)
 	case KNOB_SHRINKER:
 		policy->shrinker = SIM_RECORDED;
 		return true;
+	case KNOB_DIRECT_BATCH:
+		policy->direct_batch = SIM_RECORDED;
+		return true;
+	case KNOB_WALK:
+		policy->walk = SIM_RECORDED;
+		return true;
+	case KNOB_STORE_WALK:
+		policy->store_walk = SIM_RECORDED;
+		return true;
 	case KNOB_WORKER:
 		policy->worker = SIM_RECORDED;
+		return true;
+	case KNOB_LARGE:
+		policy->large = SIM_RECORDED;
+		return true;
+	case KNOB_INCOMPRESSIBLE:
+		policy->incompressible = SIM_RECORDED;
+		return true;
+	case KNOB_ZERO:
+		policy->zero = SIM_RECORDED;
 		return true;
 	case KNOB_SLOTS:
 		policy->slots = SIM_SLOTS_RECORDED;
@@ -268,13 +399,15 @@ static bool set_recorded(enum knob_id knob, struct sim_policy *policy)
 	}
 }
 
-static bool set_knob(enum knob_id knob, const char *value, struct sim_policy *policy)
+static bool set_knob(enum knob_id knob, char *value, struct sim_policy *policy)
 {
 	if (strcmp(value, "recorded") == 0)
 		return set_recorded(knob, policy);
 	switch (knob) {
 	case KNOB_BATCH:
 		return parse_batch(value, &policy->batch);
+	case KNOB_DIRECT_BATCH:
+		return parse_batch(value, &policy->direct_batch);
 	case KNOB_PLUG:
 		return parse_switch(value, &policy->plug);
 	case KNOB_WALK:
@@ -295,6 +428,22 @@ static bool set_knob(enum knob_id knob, const char *value, struct sim_policy *po
 		return parse_worker(value, &policy->worker);
 	case KNOB_SECOND_CHANCE:
 		return parse_switch(value, &policy->second_chance);
+	case KNOB_LARGE:
+		return parse_choice(value, fate_names, &policy->large);
+	case KNOB_INCOMPRESSIBLE:
+		return parse_choice(value, fate_names, &policy->incompressible);
+	case KNOB_ZERO:
+		return parse_choice(value, zero_names, &policy->zero);
+	case KNOB_WB:
+		return parse_rule(value, (struct sim_rule){ .what = SIM_RULE_WB }, policy);
+	case KNOB_ZSWAP_MAX:
+		return parse_rule(
+			value, (struct sim_rule){ .what = SIM_RULE_ZSWAP_MAX, .value = INT64_MAX },
+			policy);
+	case KNOB_SCHED:
+		return parse_sched(value, &policy->sched);
+	case KNOB_NOMERGES:
+		return parse_count(value, 0, 2, &policy->nomerges);
 	case KNOB_ORDER:
 		return parse_order(value, &policy->order);
 	case KNOB_SLOTS:
@@ -326,7 +475,7 @@ static bool is_among(const char *const *names, const char *word)
 
 static enum zr_err unknown_preset(const char *text, const char *word)
 {
-	char names[256];
+	char names[384];
 
 	list_names(presets, sizeof(presets[0]), names, sizeof(names));
 	if (is_among(later_presets, word))
@@ -340,7 +489,7 @@ static enum zr_err unknown_preset(const char *text, const char *word)
 
 static enum zr_err unknown_knob(const char *text, const char *name)
 {
-	char names[256];
+	char names[384];
 
 	list_names(knobs, sizeof(knobs[0]), names, sizeof(names));
 	if (is_among(later_knobs, name))
@@ -349,6 +498,11 @@ static enum zr_err unknown_knob(const char *text, const char *name)
 			       name, names);
 	return zr_fail(ZR_BAD_POLICY, "policy '%s': '%s' is not a knob; there are: %s", text, name,
 		       names);
+}
+
+static bool has_room_for(const struct sim_policy *policy, int knob)
+{
+	return policy->n_rules < SIM_RULES_MAX || (knob != KNOB_WB && knob != KNOB_ZSWAP_MAX);
 }
 
 static enum zr_err apply_knob(const char *text, char *word, struct sim_policy *policy)
@@ -360,6 +514,10 @@ static enum zr_err apply_knob(const char *text, char *word, struct sim_policy *p
 	for (int i = 0; knobs[i].name; i++) {
 		if (strcmp(knobs[i].name, word) != 0)
 			continue;
+		if (!has_room_for(policy, i))
+			return zr_fail(ZR_BAD_POLICY,
+				       "policy '%s': more than %d settings of wb and zswap_max",
+				       text, SIM_RULES_MAX);
 		if (value && set_knob((enum knob_id)i, value, policy))
 			return ZR_OK;
 		return zr_fail(ZR_BAD_POLICY, "policy '%s': knob '%s' has the value '%s'; it takes %s",
@@ -431,26 +589,84 @@ static void recorded_or(char *text, size_t bytes, int32_t value, const char *uni
 		snprintf(text, bytes, "%d%s", value, unit);
 }
 
-void sim_policy_to_text(const struct sim_policy *policy, char *text, size_t bytes)
+static void choice_or(char *text, size_t bytes, int32_t value, const char *const *names)
 {
-	char accept[16], pool[32], mem[32] = "recorded", worker[16] = "now";
-	const char *shrinker = policy->shrinker == SIM_RECORDED ? "recorded" :
-			       policy->shrinker			? "on" :
-								  "off";
+	snprintf(text, bytes, "%s", value == SIM_RECORDED ? "recorded" : names[value]);
+}
+
+/* "+wb=off@/job" and so on. */
+static void rules_to_text(const struct sim_policy *policy, char *text, size_t bytes)
+{
+	size_t used = 0;
+
+	text[0] = '\0';
+	for (uint32_t i = 0; i < policy->n_rules && used < bytes; i++) {
+		const struct sim_rule *rule = &policy->rules[i];
+		char value[24] = "max";
+
+		if (rule->what == SIM_RULE_WB)
+			snprintf(value, sizeof(value), "%s", rule->value ? "on" : "off");
+		else if (rule->value != INT64_MAX)
+			snprintf(value, sizeof(value), "%lld", (long long)rule->value);
+		used += (size_t)snprintf(text + used, bytes - used, "+%s=%s%s%s",
+					 rule->what == SIM_RULE_WB ? "wb" : "zswap_max", value,
+					 rule->cgroup[0] ? "@" : "", rule->cgroup);
+	}
+}
+
+static void limits_to_text(const struct sim_policy *policy, char *text, size_t bytes)
+{
+	char accept[16], pool[32], mem[32] = "recorded";
 
 	recorded_or(accept, sizeof(accept), policy->accept_percent, "");
-	if (policy->worker)
-		recorded_or(worker, sizeof(worker), policy->worker, "");
 	recorded_or(pool, sizeof(pool), policy->pool_percent, "%");
 	if (policy->pool_bytes)
 		snprintf(pool, sizeof(pool), "%lld", (long long)policy->pool_bytes);
 	if (policy->mem_bytes)
 		snprintf(mem, sizeof(mem), "%lld", (long long)policy->mem_bytes);
+	snprintf(text, bytes, "accept=%s+pool=%s+mem=%s", accept, pool, mem);
+}
+
+static void shrinking_to_text(const struct sim_policy *policy, char *text, size_t bytes)
+{
+	char walk[16], store_walk[16], worker[16] = "now";
+	const char *shrinker = policy->shrinker == SIM_RECORDED ? "recorded"
+			       : policy->shrinker		? "on"
+								: "off";
+
+	recorded_or(walk, sizeof(walk), policy->walk, "");
+	recorded_or(store_walk, sizeof(store_walk), policy->store_walk, "");
+	if (policy->worker)
+		recorded_or(worker, sizeof(worker), policy->worker, "");
 	snprintf(text, bytes,
-		 "batch=%d+plug=%s+walk=%d+store_walk=%d+shrink_enabled=%d+accept=%s+pool=%s+mem=%s+"
-		 "shrinker=%s+worker=%s+second_chance=%s+order=%s+slots=%s",
-		 policy->batch, policy->plug ? "on" : "off", policy->walk, policy->store_walk,
-		 policy->shrink_enabled, accept, pool, mem, shrinker, worker,
-		 policy->second_chance ? "on" : "off", order_names[policy->order],
+		 "walk=%s+store_walk=%s+shrink_enabled=%d+shrinker=%s+worker=%s+second_chance=%s",
+		 walk, store_walk, policy->shrink_enabled, shrinker, worker,
+		 policy->second_chance ? "on" : "off");
+}
+
+static void intake_to_text(const struct sim_policy *policy, char *text, size_t bytes)
+{
+	char large[16], incompressible[16], zero[16];
+
+	choice_or(large, sizeof(large), policy->large, fate_names);
+	choice_or(incompressible, sizeof(incompressible), policy->incompressible, fate_names);
+	choice_or(zero, sizeof(zero), policy->zero, zero_names);
+	snprintf(text, bytes, "large=%s+incompressible=%s+zero=%s", large, incompressible, zero);
+}
+
+void sim_policy_to_text(const struct sim_policy *policy, char *text, size_t bytes)
+{
+	char direct[16], limits[96], shrinking[160], intake[96], rules[512];
+
+	limits_to_text(policy, limits, sizeof(limits));
+	shrinking_to_text(policy, shrinking, sizeof(shrinking));
+	intake_to_text(policy, intake, sizeof(intake));
+	rules_to_text(policy, rules, sizeof(rules));
+	recorded_or(direct, sizeof(direct), policy->direct_batch, "");
+	snprintf(text, bytes,
+		 "batch=%d+direct_batch=%s+plug=%s+%s+%s+%s%s+sched=%s+nomerges=%d+order=%s+slots=%"
+		 "s",
+		 policy->batch, direct, policy->plug ? "on" : "off", shrinking, limits, intake,
+		 rules, sched_names[policy->sched], policy->nomerges, order_names[policy->order],
 		 slots_names[policy->slots]);
 }

@@ -5,33 +5,37 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The text form, put knob by knob over another preset, gives the policy again. */
+static const char *const policies_with_rules[] = {
+	"unbatched+wb=off+wb=on@/a/b+zswap_max=3M@/a+zswap_max=max@/a/c",
+	"linux-7.3+batch=7+sched=mq-deadline+nomerges=2+worker=now+zero=zswap",
+};
+
+/* The text form, put over another preset, gives the policy again. */
+static void check_text_form(const char *text)
+{
+	struct sim_policy policy = policy_of(text), other;
+	char form[SIM_POLICY_TEXT_MAX], typed[sizeof(policy.text)], again[SIM_POLICY_TEXT_MAX];
+
+	assert_string_equal(policy.text, text);
+	policy.pool_percent = 17;
+	policy.mem_bytes = 1 << 30;
+	sim_policy_to_text(&policy, form, sizeof(form));
+	assert_true(snprintf(typed, sizeof(typed), "shrink-off+%s", form) < (int)sizeof(typed));
+	other = policy_of(typed);
+	assert_int_equal(other.batch, policy.batch);
+	assert_int_equal(other.walk, policy.walk);
+	assert_int_equal(other.n_rules, policy.n_rules);
+	sim_policy_to_text(&other, again, sizeof(again));
+	assert_string_equal(again, form);
+}
+
 static void the_text_form_says_all_of_a_policy(void **state)
 {
 	(void)state;
-	for (const struct sim_preset *preset = sim_presets(); preset->name; preset++) {
-		struct sim_policy policy = policy_of(preset->name), other;
-		char text[256], half[2][128], *middle, again[256];
-
-		assert_string_equal(policy.text, preset->name);
-		policy.pool_percent = 17;
-		policy.mem_bytes = 1 << 30;
-		sim_policy_to_text(&policy, text, sizeof(text));
-		/* As a whole it is longer than what a user may type: two halves, each keeps the rest. */
-		middle = strstr(text, "+accept");
-		assert_non_null(middle);
-		snprintf(half[0], sizeof(half[0]), "shrink-off+%.*s", (int)(middle - text), text);
-		snprintf(half[1], sizeof(half[1]), "%s%s", preset->name, middle);
-		other = policy_of(half[0]);
-		assert_int_equal(other.batch, policy.batch);
-		assert_int_equal(other.plug, policy.plug);
-		assert_int_equal(other.walk, policy.walk);
-		assert_int_equal(other.store_walk, policy.store_walk);
-		assert_int_equal(other.shrink_enabled, policy.shrink_enabled);
-		other = policy_of(half[1]);
-		sim_policy_to_text(&other, again, sizeof(again));
-		assert_string_equal(again, text);
-	}
+	for (const struct sim_preset *preset = sim_presets(); preset->name; preset++)
+		check_text_form(preset->name);
+	for (size_t i = 0; i < sizeof(policies_with_rules) / sizeof(policies_with_rules[0]); i++)
+		check_text_form(policies_with_rules[i]);
 }
 
 static void presets_mean_what_their_studies_say(void **state)
@@ -59,6 +63,15 @@ static void presets_mean_what_their_studies_say(void **state)
 	assert_true(p.batch == 32 && !p.plug && p.slots == SIM_SLOTS_VSWAP && p.order == SIM_ORDER_LRU);
 	p = policy_of("sorted");
 	assert_true(p.batch == 32 && p.order == SIM_ORDER_SORTED && p.slots == SIM_SLOTS_RECORDED);
+	p = policy_of("linux-6.12");
+	assert_true(p.walk == 1 && p.store_walk == 1 && p.batch == 1 && p.large == SIM_REJECT &&
+		    p.incompressible == SIM_REJECT && p.zero == SIM_ZERO_SWAP);
+	p = policy_of("linux-7.3");
+	assert_true(p.walk == 32 && p.store_walk == 32 && p.batch == 1 && p.large == SIM_STORE &&
+		    p.incompressible == SIM_STORE && p.zero == SIM_ZERO_SWAP);
+	p = policy_of("as-recorded");
+	assert_true(p.walk == SIM_RECORDED && p.store_walk == SIM_RECORDED && p.batch == 1 &&
+		    p.large == SIM_RECORDED && p.shrinker == SIM_RECORDED);
 	p = policy_of("hysteresis");
 	assert_true(!p.shrink_enabled && p.accept_percent == 90);
 }
@@ -85,6 +98,25 @@ static void knobs_overwrite_from_left_to_right(void **state)
 	assert_false(p.second_chance);
 }
 
+static void what_is_left_to_the_recorded_kernel_is_as_in_it(void **state)
+{
+	static const struct {
+		uint32_t kernel;
+		int32_t walk, direct_batch;
+	} cases[] = { { 612, 1, 1 }, { 702, 1, 1 }, { 703, 32, 32 }, { 0, 32, 32 } };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct sim_machine machine = { .kernel = cases[i].kernel };
+		struct sim_policy p = policy_of("as-recorded+store_walk=5");
+
+		sim_policy_settle(&p, &machine);
+		assert_int_equal(p.walk, cases[i].walk);
+		assert_int_equal(p.store_walk, 5);
+		assert_int_equal(p.direct_batch, cases[i].direct_batch);
+	}
+}
+
 static void bad_words_are_named_with_what_there_is(void **state)
 {
 	static const struct {
@@ -93,8 +125,7 @@ static void bad_words_are_named_with_what_there_is(void **state)
 		{ "", "begins" },
 		{ "nosuch", "'nosuch' is not a preset" },
 		{ "batch=on", "is not a preset" },
-		{ "as-recorded", "'as-recorded' is not implemented yet" },
-		{ "linux-7.3", "not implemented yet" },
+		{ "linux-6.1", "'linux-6.1' is not implemented yet" },
 		{ "batched+nosuch=1", "'nosuch' is not a knob" },
 		{ "batched+", NULL },
 		{ "batched+batch", "off|on|N" },
@@ -114,7 +145,14 @@ static void bad_words_are_named_with_what_there_is(void **state)
 		{ "batched+pool=1Q", "PCT%" },
 		{ "batched+pool=1KK", "PCT%" },
 		{ "batched+pool=9000000000G", "PCT%" },
-		{ "batched+sched=none", "not implemented yet" },
+		{ "batched+readahead=on", "not implemented yet" },
+		{ "batched+sched=cfq", "none|mq-deadline" },
+		{ "batched+nomerges=3", "0|1|2" },
+		{ "batched+wb=off@job", "on|off[@CGROUP]" },
+		{ "batched+wb=maybe@/job", "on|off[@CGROUP]" },
+		{ "batched+zswap_max=1Q", "max[@CGROUP]" },
+		{ "batched+wb=on+wb=on+wb=on+wb=on+wb=on+wb=on+wb=on", "more than 6 settings" },
+		{ "batched+large=maybe", "reject|store" },
 		{ "batched+slots=nosuch", "recorded|vswap" },
 		{ "batched+order=recorded", "lru|sorted|cluster" },
 		{ "batched+aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
@@ -135,8 +173,8 @@ static void bad_words_are_named_with_what_there_is(void **state)
 
 static void a_policy_that_is_too_long_is_refused(void **state)
 {
-	char text[400];
 	struct sim_policy policy;
+	char text[sizeof(policy.text) + 1];
 
 	(void)state;
 	memset(text, 'x', sizeof(text) - 1);
@@ -174,6 +212,7 @@ int main(void)
 		cmocka_unit_test(the_text_form_says_all_of_a_policy),
 		cmocka_unit_test(presets_mean_what_their_studies_say),
 		cmocka_unit_test(knobs_overwrite_from_left_to_right),
+		cmocka_unit_test(what_is_left_to_the_recorded_kernel_is_as_in_it),
 		cmocka_unit_test(bad_words_are_named_with_what_there_is),
 		cmocka_unit_test(a_policy_that_is_too_long_is_refused),
 		cmocka_unit_test(every_knob_of_the_table_is_understood),

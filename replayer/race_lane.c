@@ -71,6 +71,13 @@ static void on_read(struct sim_sink *sink, uint64_t time_ns, uint8_t area, uint3
 	lane->swapio.sink.read(&lane->swapio.sink, time_ns, area, slot, memcg);
 }
 
+static void on_task_done(struct sim_sink *sink, uint32_t task)
+{
+	struct lane *lane = lane_of(sink);
+
+	lane->swapio.sink.task_done(&lane->swapio.sink, task);
+}
+
 static enum zr_err lane_init(struct lane *lane, const struct lane_setting *setting)
 {
 	uint32_t batch = lane->policy.batch > 1 ? (uint32_t)lane->policy.batch : CEILING_BATCH;
@@ -78,9 +85,12 @@ static enum zr_err lane_init(struct lane *lane, const struct lane_setting *setti
 	enum zr_err err;
 
 	lane->sink = (struct sim_sink){
-		.walk_begin = on_walk_begin, .write = on_write, .walk_end = on_walk_end, .read = on_read
+		.walk_begin = on_walk_begin, .write = on_write, .walk_end = on_walk_end, .read = on_read,
+		.task_done = on_task_done
 	};
+	sim_policy_settle(&lane->policy, setting->machine);
 	swapio_init(&lane->swapio, &lane->policy, setting->machine->page_size, NULL);
+	swapio_follow_tasks(&lane->swapio);
 	lane->swapio.request_pages = &lane->request_pages;
 	err = sim_new(&lane->policy, setting->machine, &lane->sink, &lane->sim);
 	if (!err)

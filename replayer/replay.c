@@ -27,7 +27,8 @@
 enum { SLICE = 256, PROGRESS_EVERY_NS = 200'000'000 };
 
 struct lane {
-	const struct sim_policy *policy;
+	const struct sim_policy *policy; /* as given, and as the host's machine makes it */
+	struct sim_policy settled;
 	struct sim *sim;
 	struct swapio swapio;
 	struct timing *timing; /* PLAY_MODEL; has the plan then */
@@ -59,21 +60,33 @@ static uint64_t clock_ns(clockid_t clock)
 
 /* ----------------------------------------------------------------------------------------- lanes */
 
+static void lane_settle(struct lane *lane, const struct sim_policy *policy,
+			const struct sim_machine *machine)
+{
+	lane->policy = policy;
+	lane->settled = *policy;
+	sim_policy_settle(&lane->settled, machine);
+}
+
 static enum zr_err lane_init(struct lane *lane, const struct sim_policy *policy,
 			     const struct sim_machine *machine, struct swapio_target *target)
 {
-	lane->policy = policy;
-	swapio_init(&lane->swapio, policy, machine->page_size, target);
-	return sim_new(policy, machine, &lane->swapio.sink, &lane->sim);
+	lane_settle(lane, policy, machine);
+	swapio_init(&lane->swapio, &lane->settled, machine->page_size, target);
+	if (!target)
+		swapio_follow_tasks(&lane->swapio);
+	return sim_new(&lane->settled, machine, &lane->swapio.sink, &lane->sim);
 }
 
 static enum zr_err lane_init_timed(struct lane *lane, const struct sim_policy *policy,
 				   const struct sim_machine *machine, const struct timing_plan *plan)
 {
-	enum zr_err err = timing_new(plan, machine, policy, &lane->timing);
+	enum zr_err err;
 
-	lane->policy = policy;
-	return err ? err : sim_new(policy, machine, timing_sink(lane->timing), &lane->sim);
+	lane_settle(lane, policy, machine);
+	err = timing_new(plan, machine, &lane->settled, &lane->timing);
+	return err ? err :
+		     sim_new(&lane->settled, machine, timing_sink(lane->timing), &lane->sim);
 }
 
 static const struct play_io *lane_io(const struct lane *lane)
@@ -286,13 +299,13 @@ static enum zr_err store_lane(struct replay *replay, const struct survey_host *h
 {
 	const struct play_options *options = replay->options;
 	int32_t reps = 0;
-	char knobs[256], note[2560], pace[32];
+	char knobs[SIM_POLICY_TEXT_MAX], note[2560], pace[32];
 	struct db_run run;
 
 	for (size_t i = 0; i < lane->metrics.n; i++)
 		if (lane->metrics.rows[i].rep >= reps)
 			reps = lane->metrics.rows[i].rep + 1;
-	sim_policy_to_text(lane->policy, knobs, sizeof(knobs));
+	sim_policy_to_text(&lane->settled, knobs, sizeof(knobs));
 	write_note(replay, host, early_end, note, sizeof(note));
 	play_pace_to_text(options->pace, options->speed, pace, sizeof(pace));
 	run = (struct db_run){ .policy = lane->policy->text,

@@ -38,11 +38,31 @@ enum sim_order { SIM_ORDER_LRU, SIM_ORDER_SORTED, SIM_ORDER_CLUSTER };
 /* Which slot on the disk a page gets: the recorded one, or a virtual swap layer's choice at the write. */
 enum sim_slots { SIM_SLOTS_RECORDED, SIM_SLOTS_VSWAP };
 
+/* What becomes of folios that Linux did not store at all times: large ones (large=), pages that do not compress
+ * (incompressible=). Or SIM_RECORDED: as each of them fared. */
+enum sim_fate { SIM_REJECT, SIM_STORE };
+
+/* Where zero-filled pages are known: by a map of the swap slots, or as entries of zswap without an object. */
+enum sim_zero { SIM_ZERO_SWAP, SIM_ZERO_ZSWAP };
+
+enum sim_sched { SIM_SCHED_NONE, SIM_SCHED_MQ_DEADLINE };
+
+/* A setting of one cgroup and, in effect, of those below it. */
+struct sim_rule {
+	enum { SIM_RULE_WB, SIM_RULE_ZSWAP_MAX } what;
+	int64_t value;	 /* WB: 0 or 1; ZSWAP_MAX: bytes, or INT64_MAX */
+	char cgroup[48]; /* path; "" = every one */
+};
+
+enum { SIM_RULES_MAX = 6 };
+
 struct sim_policy {
-	char text[128];		 /* as the user wrote it, e.g. "batched+pool=10%" */
+	char text[512];		 /* as the user wrote it, e.g. "batched+pool=10%" */
 	int32_t batch;		 /* folios in a swap I/O context of a walk: 1 = off, on = 32, N */
+	int32_t direct_batch;	 /* the same for what tasks swap out past zswap, or SIM_RECORDED */
 	bool plug;		 /* a block plug around each walk */
-	int32_t walk, store_walk; /* scan budget of one shrink call: worker, store path */
+	int32_t walk,
+		store_walk; /* scan budget of one shrink call (worker, store path), or SIM_RECORDED */
 	bool shrink_enabled;	 /* may a full pool shrink (2019) */
 	int32_t accept_percent;	 /* accept_threshold_percent, or SIM_RECORDED */
 	int32_t pool_percent;	 /* max_pool_percent, or SIM_RECORDED */
@@ -51,6 +71,13 @@ struct sim_policy {
 	int32_t shrinker;	 /* the memory-pressure shrinker: 0, 1, or SIM_RECORDED */
 	int32_t worker; /* pages a second that the background worker writes; 0 = at once; or SIM_RECORDED */
 	bool second_chance;
+	int32_t large, incompressible; /* enum sim_fate, or SIM_RECORDED */
+	int32_t zero;		       /* enum sim_zero, or SIM_RECORDED */
+	struct sim_rule
+		rules[SIM_RULES_MAX]; /* later ones win; what none speaks of is as recorded */
+	uint32_t n_rules;
+	enum sim_sched sched;
+	int32_t nomerges; /* the queue's setting: 0 all merges, 1 simple ones, 2 none */
 	enum sim_order order;
 	enum sim_slots slots;
 	enum sim_drive drive; /* not a knob: an option of the replay, which sets it */
@@ -74,7 +101,9 @@ const struct sim_knob_help *sim_knobs(void);
  * understood and lists what there is. */
 enum zr_err sim_policy_parse(const char *text, struct sim_policy *out);
 
-/* All knobs with their values, in `text`; always terminated. */
+enum { SIM_POLICY_TEXT_MAX = 1024 };
+
+/* All knobs with their values, in `text`, which SIM_POLICY_TEXT_MAX is enough for; always terminated. */
 void sim_policy_to_text(const struct sim_policy *policy, char *text, size_t bytes);
 
 /* ------------------------------------------------------------------------------------------- model */
@@ -105,6 +134,8 @@ struct sim_learnt {
 	uint32_t n_paced;
 	uint64_t worker_visits, written_pages; /* from which it was learnt */
 	bool has_reclaims, has_scans;	       /* any RECLAIM, any SCAN */
+	const uint8_t
+		*no_writeback; /* by cgroup: its pages may not go to the disk; NULL = all may */
 	bool knows_refusals;		       /* were the spans below looked for? */
 	const struct sim_span *refusals;       /* in which the pool refused stores, ascending */
 	uint32_t n_refusals;
@@ -117,16 +148,24 @@ struct sim_machine {
 	int32_t max_pool_percent, accept_threshold_percent;
 	uint32_t n_memcgs, n_areas; /* highest id + 1 */
 	uint64_t area_slots[DB_AREA_MAX + 1];
-	struct sim_learnt learnt; /* by the first pass over the events; the spans are of its arena */
+	uint32_t kernel; /* 100 * major + minor of the release; 0 = not known */
+	/* By the first pass over the events, in its arena. */
+	struct sim_learnt learnt;
+	const struct db_memcg *memcgs; /* the cgroups that have a path, ascending by id */
+	uint32_t n_named;
 };
 
 enum zr_err sim_machine_load(struct db *db, uint32_t host, struct sim_machine *out);
+
+/* What is "recorded" in a policy and the machine knows (walks, contexts) becomes what it was. */
+void sim_policy_settle(struct sim_policy *policy, const struct sim_machine *machine);
 
 /* One written-back page, or one folio swapped out past zswap, as the I/O half sees it. */
 struct sim_write {
 	uint64_t time_ns;
 	uint32_t slot;
 	uint32_t pages; /* 1 << order; under slots=vswap any number from 1 */
+	uint32_t task;	/* of a direct swap-out: whose it is */
 	uint32_t recorded_slot; /* by which the trace knows the page; another one only under slots=vswap */
 	uint16_t memcg;
 	uint16_t len;	/* compressed bytes, 0 if it never was compressed */
@@ -141,7 +180,8 @@ struct sim_write {
  *
  * SIM_WALK_DIRECT is a run of folios that one task swaps out past zswap. Other walks may begin and end
  * inside it (the worker runs while the task reclaims on); nothing else nests. write and walk_end belong to
- * the walk that began last and is still open.
+ * the walk that began last and is still open. Another task's swap-out ends such a walk too; a sink that keeps
+ * the tasks apart goes by `task` and task_done instead, since each task has its own contexts and plug.
  */
 enum sim_walk { SIM_WALK_SHRINKER, SIM_WALK_WORKER, SIM_WALK_STORE, SIM_WALK_DIRECT };
 
@@ -155,6 +195,8 @@ struct sim_sink {
 	/* Work without I/O; may be NULL: a page was stored in zswap / came back from it. */
 	void (*store)(struct sim_sink *sink, uint16_t len);
 	void (*load)(struct sim_sink *sink, uint16_t len);
+	/* May be NULL: what the task swapped out past zswap is one run no longer. */
+	void (*task_done)(struct sim_sink *sink, uint32_t task);
 };
 
 /* Counters of a model, named as the kernel or the studies name them; see DESIGN "Metrics". */

@@ -97,8 +97,7 @@ static void write_popped(struct sim *sim, uint32_t index)
 	struct slot *slot = &sim->slots[index];
 
 	zs_free(&sim->pool, (uint32_t)slot->data);
-	sim->compressed_bytes -= slot->len;
-	sim->memcgs[slot->memcg].bytes -= slot->len;
+	sim_charge(sim, slot->memcg, -(int64_t)slot->len);
 	count_write_back(sim, index);
 	sim_walk_write(sim, index);
 }
@@ -154,7 +153,7 @@ uint32_t sim_walk(struct sim *sim, uint16_t memcg, uint32_t budget, enum sim_wal
 enum db_shrink sim_shrink_memcg(struct sim *sim, uint16_t memcg, uint32_t budget, enum sim_walk kind)
 {
 	sim->counters.shrink_memcg_calls++;
-	if (!sim->lru.lists[memcg].live)
+	if (!sim->lru.lists[memcg].live || sim->memcgs[memcg].no_writeback)
 		return DB_SHRINK_EMPTY;
 	return sim_walk(sim, memcg, budget, kind) ? DB_SHRINK_OK : DB_SHRINK_AGAIN;
 }

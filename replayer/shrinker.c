@@ -48,7 +48,7 @@ static uint64_t count(struct sim *sim, uint16_t id)
 	uint64_t entries = sim->lru.lists[id].live;
 	uint64_t reprieve = min(entries, memcg->disk_swapins);
 
-	if (!entries)
+	if (!entries || memcg->no_writeback)
 		return 0;
 	memcg->disk_swapins -= reprieve;
 	return (entries - reprieve) * (memcg->bytes / sim->machine.page_size) / entries;
@@ -85,6 +85,8 @@ void sim_shrinker_reclaim(struct sim *sim, const struct db_event *event)
 
 void sim_shrinker_scan(struct sim *sim, const struct db_event *event)
 {
+	if (sim->memcgs[event->memcg].no_writeback)
+		return;
 	sim->counters.shrinker_scans++;
 	sim_walk(sim, event->memcg, event->slot, SIM_WALK_SHRINKER);
 }

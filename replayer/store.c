@@ -9,19 +9,25 @@
  *   LIMIT, ALLOC, UNKNOWN  is tried again here; but a LIMIT at a time when the recorded pool cannot have been
  *                          full (learn.h) is a COMPRESS
  *   MEMCG_LIMIT            the cgroup's own limit was met: one shrink call over its list (store_walk), and
- *                          the store goes on if that wrote something
- *   COMPRESS               does not compress here either, but meets the limit first as in the kernel
- *   LARGE                  is refused before the limit is looked at and wakes no worker
+ *                          the store goes on if that wrote something. A policy with a zswap_max asks its own
+ *                          limits instead
+ *   COMPRESS               does not compress here either, but meets the limit first as in the kernel;
+ *                          incompressible=store stores it as it is, a page long
+ *   LARGE                  is refused before the limit is looked at and wakes no worker; large=store tries it
  *   OFF                    there was no store: straight to disk
  *
  * A large folio that was stored page by page (PART events follow) is decided once: all its pages go to the
- * pool or the whole folio to disk. One that a limit rejected whole is tried with guessed lengths.
+ * pool or the whole folio to disk; it also does when one of its pages turns out to be refused (incompressible=
+ * reject). One that a limit rejected whole is tried with guessed lengths.
+ *
+ * Zero-filled pages never come here in Linux 6.12 to 7.3; zero=zswap, as before, puts them before the limits and
+ * makes them entries without an object, which no walk meets.
  *
  * A store that the recording rejected has no compressed length there: the slot's last one is taken, else
  * the memcg's last one, else half a page; each is counted in guessed_lengths.
  *
- * What the pool refuses is written at once by the task (a direct swap-out), or, where the recording shows
- * that the cgroup forbids that (KEPT), stays in memory. The worker that a rejection queued runs after that
+ * What the pool refuses is written at once by the task (a direct swap-out), or, where the cgroup
+ * forbids that (wb=off, or KEPT in the recording), stays in memory. The worker that a rejection queued runs after that
  * write. Direct swap-outs of one task in a row make one run for the I/O half; another task's swap-out, or
  * the task's next RECLAIM or refault, ends it. That is an approximation: in the kernel each reclaiming task
  * has a context of its own, so two tasks whose direct writes interleave break each other's runs here.
@@ -70,22 +76,48 @@ static bool is_below_limit(struct sim *sim)
 	return !sim->full;
 }
 
-static bool passes_memcg_limit(struct sim *sim, const struct db_event *event, enum db_reason reason)
+static bool is_over_memcg_limit(const struct sim *sim, const struct db_event *event,
+				enum db_reason reason)
 {
-	return reason != DB_REASON_MEMCG_LIMIT ||
-	       sim_shrink_memcg(sim, event->memcg, (uint32_t)sim->policy.store_walk, SIM_WALK_STORE) ==
-		       DB_SHRINK_OK;
+	return sim->limits_memcgs ? !sim_memcg_may_store(sim, event->memcg)
+				  : reason == DB_REASON_MEMCG_LIMIT;
 }
 
-static bool may_store(struct sim *sim, const struct db_event *event)
+static bool passes_memcg_limit(struct sim *sim, const struct db_event *event, enum db_reason reason)
 {
-	enum db_reason reason = reason_of(sim, event);
+	return !is_over_memcg_limit(sim, event, reason) ||
+	       sim_shrink_memcg(sim, event->memcg, (uint32_t)sim->policy.store_walk,
+				SIM_WALK_STORE) == DB_SHRINK_OK;
+}
+
+static bool is_too_large(const struct sim *sim, uint32_t pages, enum db_reason reason)
+{
+	if (sim->policy.large == SIM_RECORDED || pages == 1)
+		return reason == DB_REASON_LARGE;
+	return sim->policy.large == SIM_REJECT;
+}
+
+/* Does the page not compress, and is it not stored as it is either? Without writeback it would only cost. */
+static bool is_incompressible(const struct sim *sim, const struct db_event *event,
+			      enum db_reason reason)
+{
+	bool zero = db_flags_outcome(event->flags) == DB_OUT_ZERO;
+	bool raw = reason == DB_REASON_COMPRESS || (!zero && event->len >= sim->machine.page_size);
+
+	if (!raw || sim->policy.incompressible == SIM_RECORDED)
+		return reason == DB_REASON_COMPRESS;
+	return sim->policy.incompressible == SIM_REJECT || sim->memcgs[event->memcg].no_writeback;
+}
+
+static bool may_store(struct sim *sim, const struct db_event *event, uint32_t pages,
+		      enum db_reason reason)
+{
 	bool stored;
 
 	if (reason == DB_REASON_OFF)
 		return false;
 	sim->counters.zswap_store_calls++;
-	if (reason == DB_REASON_LARGE) {
+	if (is_too_large(sim, pages, reason)) {
 		sim->counters.store_rejected++;
 		return false;
 	}
@@ -93,7 +125,7 @@ static bool may_store(struct sim *sim, const struct db_event *event)
 		stored = !is_rejected(event);
 	else
 		stored = passes_memcg_limit(sim, event, reason) && is_below_limit(sim) &&
-			 reason != DB_REASON_COMPRESS;
+			 !is_incompressible(sim, event, reason);
 	if (stored)
 		sim->counters.store_succeeded++;
 	else
@@ -101,6 +133,12 @@ static bool may_store(struct sim *sim, const struct db_event *event)
 	if (!stored && sim->full && sim->policy.shrink_enabled)
 		sim->worker.queued = true;
 	return stored;
+}
+
+/* Of a page that is stored as it is. */
+static uint16_t raw_length(const struct sim *sim)
+{
+	return sim->machine.page_size > UINT16_MAX ? UINT16_MAX : (uint16_t)sim->machine.page_size;
 }
 
 static uint16_t length_of(struct sim *sim, uint32_t index, uint16_t memcg, uint16_t recorded)
@@ -130,8 +168,7 @@ static void store_page(struct sim *sim, uint32_t index, uint16_t memcg, uint16_t
 	slot->len = len;
 	slot->memcg = memcg;
 	lru_append(&sim->lru, memcg, index);
-	sim->compressed_bytes += len;
-	sim->memcgs[memcg].bytes += len;
+	sim_charge(sim, memcg, len);
 	sim->counters.zswpout++;
 	if (sim->sink && sim->sink->store)
 		sim->sink->store(sim->sink, len);
@@ -139,11 +176,13 @@ static void store_page(struct sim *sim, uint32_t index, uint16_t memcg, uint16_t
 
 static void join_direct(struct sim *sim, uint32_t task)
 {
+	sim_task_writes(sim, task);
 	if (sim->direct.open && sim->direct.task != task)
 		sim_end_direct(sim);
 	if (sim->direct.open)
 		return;
-	sim->direct = (struct sim_direct){ .open = true, .task = task };
+	sim->direct.open = true;
+	sim->direct.task = task;
 	if (sim->sink)
 		sim->sink->walk_begin(sim->sink, SIM_WALK_DIRECT, sim->now_ns);
 }
@@ -155,6 +194,7 @@ static void tell_direct(struct sim *sim, const struct db_event *event, uint32_t 
 	sim->sink->write(sim->sink, &(struct sim_write){ .time_ns = sim->now_ns,
 							 .slot = disk_slot,
 							 .pages = pages,
+							 .task = event->task,
 							 .recorded_slot = first,
 							 .memcg = event->memcg,
 							 .len = event->len,
@@ -199,38 +239,106 @@ static void set_all(struct sim *sim, uint32_t index, uint32_t pages, enum sim_sl
 		sim_set_state(sim, i, state);
 }
 
+bool sim_is_kept(const struct sim *sim, const struct db_event *event)
+{
+	bool recorded = db_flags_outcome(event->flags) == DB_OUT_KEPT;
+
+	if (sim->policy.drive == SIM_DRIVE_WRITEBACKS)
+		return recorded;
+	return sim->memcgs[event->memcg].no_writeback || (recorded && !sim->policy.n_rules);
+}
+
 static void refuse(struct sim *sim, const struct db_event *event, uint32_t index, uint32_t pages)
 {
-	if (db_flags_outcome(event->flags) == DB_OUT_KEPT)
+	if (sim_is_kept(sim, event))
 		set_all(sim, index, pages, SIM_SLOT_CACHED);
 	else
 		write_direct(sim, event, index, pages);
 	sim_worker_queue(sim);
 }
 
-static void out_zero(struct sim *sim, uint32_t index, uint32_t pages)
-{
-	set_all(sim, index, pages, SIM_SLOT_ZERO);
-	sim->counters.swpout_zero += pages;
-}
-
 /* A folio, or the first page of one whose parts follow. */
 static void out_folio(struct sim *sim, const struct db_event *event, uint32_t index, uint32_t pages)
 {
 	bool parts_follow = pages > 1 && db_flags_outcome(event->flags) == DB_OUT_STORED;
-	bool stored = may_store(sim, event);
+	enum db_reason reason = reason_of(sim, event);
+	bool stored = may_store(sim, event, pages, reason);
+	uint16_t len = reason == DB_REASON_COMPRESS ? raw_length(sim) : event->len;
 
 	if (pages > 1)
-		sim->folio = (struct sim_folio){ .next = index + 1,
+		sim->folio = (struct sim_folio){ .first = index,
+						 .next = index + 1,
 						 .left = parts_follow ? pages - 1 : 0,
 						 .stored = stored };
 	if (!stored) {
 		refuse(sim, event, index, pages);
 		return;
 	}
-	store_page(sim, index, event->memcg, event->len);
+	store_page(sim, index, event->memcg, len);
 	for (uint32_t i = 1; i < pages && !parts_follow; i++)
 		store_page(sim, index + i, event->memcg, 0);
+}
+
+/* A page of a large folio is not stored, so none is: what was goes out of the pool again, and the whole folio
+ * to the disk. */
+static void fail_folio(struct sim *sim, const struct db_event *part, uint32_t index)
+{
+	struct sim_folio *folio = &sim->folio;
+	uint32_t before = index - folio->first;
+	struct db_event whole = *part;
+
+	whole.slot -= before;
+	folio->stored = false;
+	sim->counters.zswpout -= before;
+	sim->counters.store_succeeded--;
+	sim->counters.store_rejected++;
+	if (sim->full && sim->policy.shrink_enabled)
+		sim->worker.queued = true;
+	refuse(sim, &whole, folio->first, before + 1 + folio->left);
+}
+
+static void out_part(struct sim *sim, const struct db_event *event, uint32_t index)
+{
+	if (sim->policy.drive == SIM_DRIVE_DEMAND &&
+	    is_incompressible(sim, event, DB_REASON_UNKNOWN))
+		fail_folio(sim, event, index);
+	else
+		store_page(sim, index, event->memcg, event->len);
+}
+
+/* Up to Linux 6.11 a same-filled page is an entry without an object, on no list. */
+static bool is_zero(const struct sim *sim, const struct db_event *event)
+{
+	unsigned outcome = db_flags_outcome(event->flags);
+
+	return outcome == DB_OUT_ZERO ||
+	       (outcome == DB_OUT_STORED && !event->len && !event->order && sim->machine.kernel &&
+		sim->machine.kernel < 612);
+}
+
+static bool zswap_has_zeros(const struct sim *sim, const struct db_event *event)
+{
+	if (sim->policy.zero == SIM_RECORDED)
+		return db_flags_outcome(event->flags) != DB_OUT_ZERO;
+	return sim->policy.zero == SIM_ZERO_ZSWAP;
+}
+
+static void out_zero(struct sim *sim, const struct db_event *event, uint32_t index, uint32_t pages)
+{
+	bool in_zswap = zswap_has_zeros(sim, event);
+
+	if (in_zswap && !may_store(sim, event, pages, DB_REASON_UNKNOWN)) {
+		refuse(sim, event, index, pages);
+		return;
+	}
+	set_all(sim, index, pages, SIM_SLOT_ZERO);
+	if (!in_zswap) {
+		sim->counters.swpout_zero += pages;
+		return;
+	}
+	sim->counters.zswpout += pages;
+	for (uint32_t i = index; i < index + pages; i++)
+		sim->slots[i].in_zswap = 1;
 }
 
 /* Is this the page of the large folio that comes next? One whose head is not in the trace is not, and
@@ -254,10 +362,10 @@ void sim_out(struct sim *sim, const struct db_event *event)
 		sim_drive_touch(sim, event, index, pages);
 	if (part && !sim->folio.stored)
 		return; /* went the way of the whole folio */
-	if (db_flags_outcome(event->flags) == DB_OUT_ZERO)
-		out_zero(sim, index, pages);
+	if (is_zero(sim, event))
+		out_zero(sim, event, index, pages);
 	else if (part)
-		store_page(sim, index, event->memcg, event->len);
+		out_part(sim, event, index);
 	else
 		out_folio(sim, event, index, pages);
 }

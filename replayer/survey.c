@@ -102,6 +102,19 @@ static enum zr_err read_and_size(struct survey_host *host, struct db_reader *rea
 	return err;
 }
 
+static enum zr_err name_memcgs(struct db *trace, struct survey_host *host, struct zr_arena *arena)
+{
+	struct db_memcg *memcgs;
+	size_t n;
+	enum zr_err err = db_memcgs(trace, host->host, arena, &memcgs, &n);
+
+	if (err)
+		return err;
+	host->machine.memcgs = memcgs;
+	host->machine.n_named = (uint32_t)n;
+	return ZR_OK;
+}
+
 static enum zr_err survey_host(struct db *trace, struct survey_host *host, struct zr_arena *arena)
 {
 	struct db_filter filter = { .kinds = SURVEY_MODEL_KINDS | 1 << DB_GAP, .host = host->host };
@@ -109,9 +122,12 @@ static enum zr_err survey_host(struct db *trace, struct survey_host *host, struc
 	enum zr_err err = sim_machine_load(trace, host->host, &host->machine);
 
 	if (!err)
+		err = name_memcgs(trace, host, arena);
+	if (!err)
 		err = db_reader_new(trace, &filter, &reader);
 	if (err)
 		return err;
+	host->learn.n_memcgs = host->machine.n_memcgs;
 	err = read_and_size(host, reader, arena);
 	db_reader_free(reader);
 	return err;

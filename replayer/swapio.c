@@ -5,7 +5,6 @@
 #include <string.h>
 
 enum {
-	DIRECT_BATCH = 32,
 	PLUG_REQUESTS = 32,
 	REQUEST_BYTES_MAX = 1280 * 1024,
 	REQUEST_SEGMENTS_MAX = 128,
@@ -35,7 +34,7 @@ static bool same_queue(const struct swapio *swapio, const struct swapio_request 
 static struct swapio_request *plug_candidate(const struct swapio *swapio, struct swapio_plug *plug,
 					     uint8_t area)
 {
-	if (!plug->n)
+	if (!plug->n || swapio->nomerges == 2)
 		return NULL;
 	if (same_queue(swapio, &plug->requests[plug->n - 1], area))
 		return &plug->requests[plug->n - 1];
@@ -77,7 +76,7 @@ static bool must_flush(const struct swapio *swapio, const struct swapio_plug *pl
 	const struct swapio_request *oldest = &plug->requests[0];
 
 	return plug->n >= most ||
-	       (plug->n &&
+	       (plug->n && swapio->nomerges < 2 &&
 		(uint64_t)(oldest->end - oldest->start) * swapio->page_size >= PLUG_FLUSH_BYTES);
 }
 
@@ -87,12 +86,74 @@ static void request_leaves(struct swapio *swapio, uint32_t pages)
 		zr_hist_add(swapio->request_pages, pages);
 }
 
-static void plug_empty(struct swapio *swapio, struct swapio_plug *plug)
+/* ------------------------------------------------------------------------------------- scheduler */
+
+/* The request among the first `n` that ends where this one starts. */
+static struct swapio_request *ends_before(struct swapio_request *requests, uint32_t n,
+					  const struct swapio_request *request)
 {
-	for (uint32_t i = 0; i < plug->n; i++)
+	for (uint32_t i = 0; i < n; i++)
+		if (requests[i].area == request->area && requests[i].end == request->start)
+			return &requests[i];
+	return NULL;
+}
+
+static bool append(const struct swapio *swapio, struct swapio_request *to,
+		   const struct swapio_request *request)
+{
+	if (!to || to->area != request->area || to->end != request->start ||
+	    !fits(swapio, to, request))
+		return false;
+	to->end = request->end;
+	to->segments += request->segments;
+	return true;
+}
+
+/* mq-deadline: the requests of a plug as it takes them; those that stay are at the front. Returns how many. */
+static uint32_t take_requests(struct swapio *swapio, struct swapio_plug *plug)
+{
+	struct swapio_request *requests = plug->requests, *last = NULL;
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < plug->n; i++) {
+		struct swapio_request *to, *from = &requests[i];
+
+		if (append(swapio, last, from))
+			continue;
+		to = swapio->nomerges ? NULL : ends_before(requests, n, from);
+		if (!append(swapio, to, from)) {
+			requests[n] = *from;
+			if (!last)
+				last = &requests[n];
+			n++;
+			continue;
+		}
+		for (from = to; (to = ends_before(requests, n, from)) && append(swapio, to, from);
+		     from = to)
+			/* Leaves by being a request without pages, which nothing is next to. */
+			*from = (struct swapio_request){ .start = UINT32_MAX, .end = UINT32_MAX };
+		last = from;
+	}
+	return n;
+}
+
+static void flush_plug(struct swapio *swapio, struct swapio_plug *plug)
+{
+	bool scheduled = swapio->sched == SIM_SCHED_MQ_DEADLINE && swapio->nomerges < 2;
+	uint32_t n = scheduled ? take_requests(swapio, plug) : plug->n, left = 0;
+
+	for (uint32_t i = 0; i < n; i++) {
+		if (plug->requests[i].start == UINT32_MAX)
+			continue;
 		request_leaves(swapio, plug->requests[i].end - plug->requests[i].start);
+		left++;
+	}
+	swapio->io.write_requests -= plug->n - left;
+	swapio->io.write_merges += plug->n - left;
 	plug->n = 0;
 }
+
+/* ------------------------------------------------------------------------------------------- plug */
 
 /* True: the plug's requests go to the device before the bio is added. */
 static bool will_flush(const struct swapio *swapio, struct swapio_plug *plug,
@@ -117,7 +178,7 @@ static void plug_add(struct swapio *swapio, struct swapio_plug *plug, const stru
 		candidate->no_merge = true;
 	}
 	if (must_flush(swapio, plug))
-		plug_empty(swapio, plug);
+		flush_plug(swapio, plug);
 	if (plug->n && !same_queue(swapio, &plug->requests[plug->n - 1], bio->area))
 		plug->several_queues = true;
 	plug->requests[plug->n++] = *bio;
@@ -149,7 +210,7 @@ static void send_bio(struct swapio *swapio, struct swapio_context *context,
 	if (context->id == SWAPIO_DIRECT && will_flush(swapio, &context->plug, &request))
 		kick(swapio, context);
 	if (swapio->target && swapio->target->bio(swapio->target, bio))
-		plug_empty(swapio, &context->plug);
+		flush_plug(swapio, &context->plug);
 	swapio->io.write_bios++;
 	swapio->io.write_pages += bio->pages;
 	if (context->plugged) {
@@ -202,7 +263,7 @@ static bool joins(const struct swapio_context *context, const struct sim_write *
 static void flush(struct swapio *swapio, struct swapio_context *context)
 {
 	submit(swapio, context);
-	plug_empty(swapio, &context->plug);
+	flush_plug(swapio, &context->plug);
 	if (context->plugged)
 		kick(swapio, context);
 }
@@ -220,10 +281,60 @@ static void on_walk_begin(struct sim_sink *sink, enum sim_walk kind, uint64_t ti
 		swapio->policy_plug || kind == SIM_WALK_STORE || kind == SIM_WALK_DIRECT;
 }
 
+static struct swapio_task *find_task(struct swapio *swapio, uint32_t task)
+{
+	for (uint32_t i = 0; i < SWAPIO_TASKS; i++)
+		if (swapio->tasks[i].open && swapio->tasks[i].task == task)
+			return &swapio->tasks[i];
+	return NULL;
+}
+
+static void close_task(struct swapio *swapio, struct swapio_task *task)
+{
+	flush(swapio, &task->context);
+	task->context.plug.several_queues = false;
+	task->open = false;
+}
+
+static struct swapio_task *open_task(struct swapio *swapio, uint32_t id)
+{
+	struct swapio_task *task = NULL;
+
+	for (uint32_t i = 0; i < SWAPIO_TASKS && !task; i++)
+		if (!swapio->tasks[i].open)
+			task = &swapio->tasks[i];
+	if (!task) {
+		task = &swapio->tasks[swapio->next_task++ % SWAPIO_TASKS];
+		close_task(swapio, task);
+	}
+	task->open = true;
+	task->task = id;
+	return task;
+}
+
+static struct swapio_context *context_of(struct swapio *swapio, const struct sim_write *write)
+{
+	struct swapio_task *task;
+
+	if (swapio->current->id != SWAPIO_DIRECT || !swapio->sink.task_done)
+		return swapio->current;
+	task = find_task(swapio, write->task);
+	return task ? &task->context : &open_task(swapio, write->task)->context;
+}
+
+static void on_task_done(struct sim_sink *sink, uint32_t id)
+{
+	struct swapio *swapio = swapio_of(sink);
+	struct swapio_task *task = find_task(swapio, id);
+
+	if (task)
+		close_task(swapio, task);
+}
+
 static void on_write(struct sim_sink *sink, const struct sim_write *write)
 {
 	struct swapio *swapio = swapio_of(sink);
-	struct swapio_context *context = swapio->current;
+	struct swapio_context *context = context_of(swapio, write);
 
 	if (context->n && !joins(context, write))
 		submit(swapio, context);
@@ -268,6 +379,9 @@ static void on_read(struct sim_sink *sink, uint64_t time_ns, uint8_t area, uint3
 	/* The page has left the swap cache, so its write is over: the run was longer than the task's. */
 	if (is_pending(direct, area, slot))
 		flush(swapio, direct);
+	for (uint32_t i = 0; i < SWAPIO_TASKS; i++)
+		if (swapio->tasks[i].open && is_pending(&swapio->tasks[i].context, area, slot))
+			close_task(swapio, &swapio->tasks[i]);
 	swapio->io.read_requests++;
 	swapio->io.read_pages++;
 	if (swapio->target)
@@ -302,8 +416,22 @@ void swapio_init(struct swapio *swapio, const struct sim_policy *policy, uint32_
 	swapio->one_process = target != NULL;
 	swapio->page_size = page_size;
 	swapio->policy_plug = policy->plug;
+	swapio->sched = policy->sched;
+	swapio->nomerges = policy->nomerges;
 	swapio->contexts[SWAPIO_WALK].id = SWAPIO_WALK;
 	swapio->contexts[SWAPIO_WALK].batch = (uint32_t)policy->batch;
 	swapio->contexts[SWAPIO_DIRECT].id = SWAPIO_DIRECT;
-	swapio->contexts[SWAPIO_DIRECT].batch = DIRECT_BATCH;
+	swapio->contexts[SWAPIO_DIRECT].batch = (uint32_t)policy->direct_batch;
+}
+
+void swapio_follow_tasks(struct swapio *swapio)
+{
+	swapio->sink.task_done = on_task_done;
+	for (uint32_t i = 0; i < SWAPIO_TASKS; i++) {
+		struct swapio_context *context = &swapio->tasks[i].context;
+
+		context->id = SWAPIO_DIRECT;
+		context->batch = swapio->contexts[SWAPIO_DIRECT].batch;
+		context->plugged = true;
+	}
 }

@@ -16,11 +16,19 @@
  * sectors are adjacent and the memcgs the same, within 1280 KiB and 128 segments (a request that met these
  * limits is not tried again). Otherwise it becomes a request of its own; before it is added the plug is
  * flushed if it holds 32 (several queues: 64) or if its oldest has 128 KiB. Without a plug every bio is a
- * request: the scheduler is "none", which merges nothing that is issued at once.
+ * request. nomerges=2 takes all of this merging away.
+ *
+ * Scheduler. "none" merges nothing that is issued at once. mq-deadline takes the requests of a flushed plug one by
+ * one and lets each join the end of an earlier one of that flush, which may then join the end of another: so
+ * neighbours meet that the plug saw out of order, as long as the lower one came first. The device is taken to be idle,
+ * so nothing of earlier flushes is there any more. nomerges=1 leaves it one try, the request that merged last.
  *
  * What is plugged. Walks of the shrinker and the worker: as the policy says (knob plug). Direct swap-outs
  * and the store path's walk run inside the plug that reclaim itself holds, whatever the policy; direct
- * swap-outs have contexts of 32 folios in Linux 7.3, whatever the policy.
+ * swap-outs have contexts of 32 folios in Linux 7.3, before that of one (knob direct_batch).
+ *
+ * Each task has a context and a plug of its own for its direct swap-outs, where the sink is told whose they are; on a
+ * device they go through one, in the order of the events.
  *
  * Reads are one request each: the merging of a readahead window is not modelled.
  *
@@ -79,6 +87,15 @@ struct swapio_context {
 	struct swapio_plug plug;
 };
 
+/* A task that swaps out past zswap. */
+struct swapio_task {
+	bool open;
+	uint32_t task;
+	struct swapio_context context;
+};
+
+enum { SWAPIO_TASKS = 8 };
+
 struct swapio {
 	struct sim_sink sink; /* first: the model's callbacks find the rest behind it */
 	struct play_io io;
@@ -86,13 +103,21 @@ struct swapio {
 	uint32_t page_size;
 	struct zr_hist *request_pages; /* told the pages of each write request as it leaves; NULL: nobody asks */
 	bool policy_plug;
+	enum sim_sched sched;
+	int32_t nomerges;
 	bool one_process; /* the target writes to one device as one process: one queue, one cgroup */
 	struct swapio_context contexts[SWAPIO_CONTEXTS];
 	struct swapio_context *current;
+	struct swapio_task tasks
+		[SWAPIO_TASKS]; /* instead of the context of direct writes, if its sink's task_done is set */
+	uint32_t next_task; /* whose place is taken when all are open */
 };
 
 /* `target` may be NULL; with one, all areas lie on one device. */
 void swapio_init(struct swapio *swapio, const struct sim_policy *policy, uint32_t page_size,
 		 struct swapio_target *target);
+
+/* Keeps the direct writes of tasks apart. Who puts a sink of its own before this one must hand task_done on. */
+void swapio_follow_tasks(struct swapio *swapio);
 
 #endif

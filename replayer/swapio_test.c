@@ -273,6 +273,141 @@ static void a_read_of_a_pending_slot_ends_the_run(void **state)
 	free(swapio);
 }
 
+static void mq_deadline_lets_the_requests_of_a_plug_meet(void **state)
+{
+	static const int apart[] = { 10, 20, 11, 21, -1 }, chain[] = { 10, 12, 11, -1 };
+	static const int downward[] = { 30, 20, 31, 19, -1 };
+
+	(void)state;
+	EXPECT(plan("plug-only+sched=mq-deadline", SIM_WALK_WORKER, apart), 4, 4, 2, 2);
+	/* 12 stays alone: what it could be put behind comes after it. */
+	EXPECT(plan("plug-only+sched=mq-deadline", SIM_WALK_WORKER, chain), 3, 3, 1, 2);
+	EXPECT(plan("plug-only+sched=mq-deadline", SIM_WALK_WORKER, downward), 4, 4, 3, 1);
+	/* Without a plug each is on the device before the next comes. */
+	EXPECT(plan("unbatched+sched=mq-deadline", SIM_WALK_WORKER, apart), 4, 4, 4, 0);
+}
+
+static void nomerges_takes_the_merging_away_in_two_steps(void **state)
+{
+	static const int run[] = { 10, 11, 12, -1 }, apart[] = { 10, 20, 11, 21, -1 };
+
+	(void)state;
+	EXPECT(plan("plug-only+nomerges=1", SIM_WALK_WORKER, run), 3, 3, 1, 2);
+	EXPECT(plan("plug-only+nomerges=2", SIM_WALK_WORKER, run), 3, 3, 3, 0);
+	/* The one try is with the request that was there first: 10 takes 11, nobody 21. */
+	EXPECT(plan("plug-only+nomerges=1+sched=mq-deadline", SIM_WALK_WORKER, apart), 4, 4, 3, 1);
+	EXPECT(plan("plug-only+nomerges=2+sched=mq-deadline", SIM_WALK_WORKER, apart), 4, 4, 4, 0);
+	EXPECT(plan("plugged+nomerges=2", SIM_WALK_WORKER, run), 1, 1, 1,
+	       0); /* no merge: one I/O */
+}
+
+enum { PLUG = 30 };
+
+/* Requests of one page each; requests[i] is the place of the one that i has joined, or i. From the rules, by
+ * following each page to the request that it ended up in. */
+static int deadline_oracle(const int *slots, int n)
+{
+	int first[PLUG], last[PLUG], left = 0, newest = -1;
+
+	for (int i = 0; i < n; i++) {
+		int at = i;
+
+		first[i] = last[i] = slots[i];
+		if (newest >= 0 && last[newest] + 1 == slots[i]) {
+			last[newest]++;
+			first[i] = -9; /* gone */
+			continue;
+		}
+		for (int found = 0; found >= 0;) {
+			found = -1;
+			for (int j = 0; j <= i && found < 0; j++)
+				if (j != at && first[j] >= 0 && last[j] + 1 == first[at])
+					found = j;
+			if (found < 0)
+				break;
+			last[found] = last[at];
+			first[at] = -9;
+			at = newest = found;
+		}
+		if (newest < 0)
+			newest = i;
+	}
+	for (int i = 0; i < n; i++)
+		left += first[i] >= 0;
+	return left;
+}
+
+static void mq_deadline_agrees_with_the_oracle_on_shuffled_slots(void **state)
+{
+	uint64_t random = 31337;
+
+	(void)state;
+	for (int round = 0; round < 2000; round++) {
+		int slots[PLUG + 1], n = 0, left;
+		struct play_io io;
+
+		for (int slot = 2; n < PLUG; slot += 1 + (random_below(&random, 4) == 0))
+			slots[n++] = 10 * slot; /* never adjacent for the plug */
+		for (int i = n - 1; i > 0; i--) {
+			int j = (int)random_below(&random, (uint32_t)i + 1), slot = slots[i];
+
+			slots[i] = slots[j];
+			slots[j] = slot;
+		}
+		for (int i = 0; i < n; i++)
+			slots[i] /= 10;
+		for (int i = 1; i < n; i++) /* what the plug would merge by itself is thinned out */
+			if (slots[i] == slots[i - 1] + 1 || slots[i] == slots[i - 1] - 1)
+				slots[i] = 1000 + 3 * i;
+		slots[n] = -1;
+		left = deadline_oracle(slots, n);
+		io = plan("plug-only+sched=mq-deadline", SIM_WALK_WORKER, slots);
+		assert_int_equal(io.write_bios, n);
+		assert_int_equal(io.write_requests, left);
+		assert_int_equal(io.write_merges, n - left);
+	}
+}
+
+static void tasks_that_take_turns_keep_their_runs(void **state)
+{
+	struct swapio *swapio = new_plan("unbatched");
+
+	(void)state;
+	swapio_follow_tasks(swapio);
+	for (uint32_t i = 0; i < 6; i++) {
+		begin(swapio, SIM_WALK_DIRECT);
+		write_folio(swapio, (struct sim_write){ .slot = (i & 1 ? 100 : 10) + i / 2,
+							.task = i & 1 });
+		end(swapio);
+	}
+	assert_int_equal(swapio->io.write_contexts, 0);
+	swapio->sink.task_done(&swapio->sink, 0);
+	EXPECT(swapio->io, 1, 1, 1, 0);
+	swapio->sink.task_done(&swapio->sink, 1);
+	EXPECT(swapio->io, 2, 2, 2, 0);
+	swapio->sink.task_done(&swapio->sink, 7); /* has none */
+	EXPECT(swapio->io, 2, 2, 2, 0);
+	free(swapio);
+}
+
+static void more_tasks_than_there_is_room_for_lose_their_runs_only(void **state)
+{
+	struct swapio *swapio = new_plan("unbatched+direct_batch=off");
+
+	(void)state;
+	swapio_follow_tasks(swapio);
+	for (uint32_t task = 0; task < 3 * SWAPIO_TASKS; task++) {
+		begin(swapio, SIM_WALK_DIRECT);
+		write_folio(swapio, (struct sim_write){ .slot = 10 * task, .task = task });
+		write_folio(swapio, (struct sim_write){ .slot = 10 * task + 1, .task = task });
+		end(swapio);
+	}
+	for (uint32_t task = 0; task < 3 * SWAPIO_TASKS; task++)
+		swapio->sink.task_done(&swapio->sink, task);
+	EXPECT(swapio->io, 6 * SWAPIO_TASKS, 6 * SWAPIO_TASKS, 3 * SWAPIO_TASKS, 3 * SWAPIO_TASKS);
+	free(swapio);
+}
+
 static void a_plug_over_two_queues_looks_for_the_oldest_of_the_bios_queue(void **state)
 {
 	struct swapio *swapio = new_plan("plug-only");
@@ -515,6 +650,11 @@ int main(void)
 		cmocka_unit_test(direct_and_store_path_writes_are_plugged_whatever_the_policy),
 		cmocka_unit_test(a_walk_inside_a_direct_run_leaves_the_run_alone),
 		cmocka_unit_test(a_read_of_a_pending_slot_ends_the_run),
+		cmocka_unit_test(mq_deadline_lets_the_requests_of_a_plug_meet),
+		cmocka_unit_test(nomerges_takes_the_merging_away_in_two_steps),
+		cmocka_unit_test(mq_deadline_agrees_with_the_oracle_on_shuffled_slots),
+		cmocka_unit_test(tasks_that_take_turns_keep_their_runs),
+		cmocka_unit_test(more_tasks_than_there_is_room_for_lose_their_runs_only),
 		cmocka_unit_test(a_plug_over_two_queues_looks_for_the_oldest_of_the_bios_queue),
 		cmocka_unit_test(plan_agrees_with_the_oracle_on_random_walks),
 		cmocka_unit_test(a_target_gets_each_bio_and_a_kick_where_they_leave),

@@ -195,7 +195,9 @@ static enum zr_err open_lines(struct walker *it, const struct play_timeline_opti
 		err = sim_policy_parse(options->policies[i], &lane->policy);
 		if (err)
 			break;
+		sim_policy_settle(&lane->policy, &it->host->machine);
 		swapio_init(&line->swapio, &lane->policy, it->host->machine.page_size, NULL);
+		swapio_follow_tasks(&line->swapio);
 		line->swapio.request_pages = &lane->request_pages;
 		err = sim_new(&lane->policy, &it->host->machine, &line->swapio.sink, &line->sim);
 	}

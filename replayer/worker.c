@@ -87,8 +87,7 @@ static void end_run(struct sim *sim)
 	struct sim_worker *worker = &sim->worker;
 
 	worker->running = false;
-	worker->over_ns = worker->due_ns;
-	worker->due_ns = worker->queued ? start_of_run(sim, worker->over_ns) : UINT64_MAX;
+	worker->due_ns = worker->queued ? start_of_run(sim, worker->due_ns) : UINT64_MAX;
 }
 
 static void visit(struct sim *sim)
