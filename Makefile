@@ -301,7 +301,11 @@ bench-record: setup-bench $(BUILD)/recorder/fold_bench $(BUILD)/zreel-record
 	$(Q)$(BUILD)/recorder/fold_bench
 	$(Q)recorder/bench-record -z $(BUILD)/zreel-record -d $(BENCH_SECONDS)
 
-.PHONY: static-record bench-record setup-bench
+# Its rows are kept in replayer/BENCH.md.
+bench-replay: $(BUILD)/replayer/model_bench
+	$(Q)$(BUILD)/replayer/model_bench traces/touch.zr
+
+.PHONY: static-record bench-record setup-bench bench-replay
 
 # Size and speed of the event store; adds rows to db/BENCH.md. TRACE=FILE and EVENTS=N choose other sources.
 bench-store: $(BUILD)/db/store_bench
@@ -357,6 +361,7 @@ help:
 	@echo 'make fuzz     each fuzzer for FUZZ_SECONDS (60)'
 	@echo 'make bench    speed of the codec and of the model'
 	@echo 'make bench-store  size and speed of the event store, 100 million events; adds to db/BENCH.md'
+	@echo 'make bench-replay  speed of the model, decoding included (rows: replayer/BENCH.md)'
 	@echo 'make bench-record  what recording costs, beside perf record and trace-cmd record'
 	@echo 'make static-record  build/zreel-record.static, for hosts with nothing installed'
 	@echo 'make fidelity  the model against real kernels in virtual machines; rewrites replayer/FIDELITY.md'

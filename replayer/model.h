@@ -81,6 +81,8 @@ struct sim {
 	uint64_t limit_pages, accept_pages;
 	bool limits_recorded; /* are these the recorded ones? */
 	bool own_scans; /* the shrinker's scans are computed from RECLAIM, not taken from SCAN */
+	uint32_t
+		plain_below; /* a stored page whose length - 1 is below needs no look at the policy; 0: all do */
 	bool limits_memcgs; /* the policy has a zswap_max */
 	bool full; /* the limit was reached and the pool has not drained since */
 	struct sim_worker worker;
@@ -136,6 +138,9 @@ void sim_task_done(struct sim *sim, uint32_t task);
 /* store.c: a row of kind OUT; may the disk not have what zswap refuses of it? */
 void sim_out(struct sim *sim, const struct db_event *event);
 bool sim_is_kept(const struct sim *sim, const struct db_event *event);
+
+/* store.c: a page that a pool which is not full takes. */
+void sim_take_plain(struct sim *sim, uint32_t index, uint16_t memcg, uint16_t len);
 
 /* shrink.c: the page is on disk from now on, whatever it was; its write is told by sim_walk_write(). */
 void sim_write_back(struct sim *sim, uint32_t index);

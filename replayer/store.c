@@ -153,25 +153,38 @@ static uint16_t length_of(struct sim *sim, uint32_t index, uint16_t memcg, uint1
 	return sim->memcgs[memcg].len ? sim->memcgs[memcg].len : (uint16_t)(sim->machine.page_size / 2);
 }
 
-static void store_page(struct sim *sim, uint32_t index, uint16_t memcg, uint16_t recorded_len)
+static void put_in_pool(struct sim *sim, uint32_t index, uint16_t memcg, uint16_t len)
 {
 	struct slot *slot = &sim->slots[index];
-	uint16_t len = length_of(sim, index, memcg, recorded_len);
 	uint32_t zspage = zs_alloc(&sim->pool, len);
 
 	if (sim->pool.pages > sim->counters.pool_pages_max)
 		sim->counters.pool_pages_max = sim->pool.pages;
-	sim_set_state(sim, index, SIM_SLOT_FREE);
-	slot->data = zspage;
-	slot->state = SIM_SLOT_ZSWAP;
-	slot->referenced = sim->policy.second_chance;
-	slot->len = len;
-	slot->memcg = memcg;
+	if (slot->state == SIM_SLOT_ZSWAP || slot->state == SIM_SLOT_DISK)
+		sim_set_state(sim, index, SIM_SLOT_FREE);
+	*slot = (struct slot){ .data = zspage,
+			       .state = SIM_SLOT_ZSWAP,
+			       .referenced = sim->policy.second_chance,
+			       .len = len,
+			       .memcg = memcg };
 	lru_append(&sim->lru, memcg, index);
 	sim_charge(sim, memcg, len);
 	sim->counters.zswpout++;
 	if (sim->sink && sim->sink->store)
 		sim->sink->store(sim->sink, len);
+}
+
+static void store_page(struct sim *sim, uint32_t index, uint16_t memcg, uint16_t recorded_len)
+{
+	put_in_pool(sim, index, memcg, length_of(sim, index, memcg, recorded_len));
+}
+
+void sim_take_plain(struct sim *sim, uint32_t index, uint16_t memcg, uint16_t len)
+{
+	sim->counters.zswap_store_calls++;
+	sim->counters.store_succeeded++;
+	sim->memcgs[memcg].len = len;
+	put_in_pool(sim, index, memcg, len);
 }
 
 static void join_direct(struct sim *sim, uint32_t task)

@@ -17,7 +17,7 @@ static uint32_t class_index(const struct zs_pool *pool, uint32_t len)
 
 	if (size <= SMALLEST)
 		return 0;
-	index = (size - SMALLEST + pool->class_step - 1) / pool->class_step;
+	index = (size - SMALLEST + (1u << pool->class_shift) - 1) >> pool->class_shift;
 	return index < ZS_CLASSES ? index : ZS_CLASSES - 1;
 }
 
@@ -44,7 +44,7 @@ static void make_classes(struct zs_pool *pool)
 	for (int i = ZS_CLASSES - 1; i >= 0; i--) {
 		struct zs_class *class = &pool->classes[i];
 		const struct zs_class *larger = NULL;
-		uint32_t size = SMALLEST + (uint32_t)i * pool->class_step;
+		uint32_t size = SMALLEST + ((uint32_t)i << pool->class_shift);
 
 		class->size = size < pool->page_size ? size : pool->page_size;
 		class->pages = zspage_pages(pool->page_size, class->size);
@@ -57,6 +57,33 @@ static void make_classes(struct zs_pool *pool)
 	}
 }
 
+static uint8_t group_by_use(const struct zs_class *class, uint32_t in_use)
+{
+	if (in_use == class->objects)
+		return ZS_GROUP_FULL;
+	return in_use ? (uint8_t)(100 * in_use / class->objects / 10 + 1) : 0;
+}
+
+static enum zr_err make_groups(struct zs_pool *pool)
+{
+	void *groups;
+	enum zr_err err;
+
+	for (int i = 0; i < ZS_CLASSES; i++) {
+		pool->classes[i].first_group = pool->n_groups;
+		pool->n_groups += pool->classes[i].objects + 1u;
+	}
+	err = pages_new(pool->n_groups, sizeof(*pool->groups), "the pool's groups", &groups);
+	if (err)
+		return err;
+	pool->groups = groups;
+	for (int i = 0; i < ZS_CLASSES; i++)
+		for (uint32_t n = 0; n <= pool->classes[i].objects; n++)
+			pool->groups[pool->classes[i].first_group + n] =
+				group_by_use(&pool->classes[i], n);
+	return ZR_OK;
+}
+
 enum zr_err zs_pool_init(struct zs_pool *pool, uint32_t page_size, uint32_t objects_max)
 {
 	void *zspages;
@@ -64,7 +91,7 @@ enum zr_err zs_pool_init(struct zs_pool *pool, uint32_t page_size, uint32_t obje
 
 	memset(pool, 0, sizeof(*pool));
 	pool->page_size = page_size;
-	pool->class_step = page_size / 256;
+	pool->class_shift = (uint32_t)__builtin_ctz(page_size / 256);
 	pool->capacity = objects_max + 1;
 	pool->used = 1;
 	err = pages_new(pool->capacity, sizeof(struct zs_page), "the pool's zspages", &zspages);
@@ -72,13 +99,15 @@ enum zr_err zs_pool_init(struct zs_pool *pool, uint32_t page_size, uint32_t obje
 		return err;
 	pool->zspages = zspages;
 	make_classes(pool);
-	return ZR_OK;
+	return make_groups(pool);
 }
 
 void zs_pool_fini(struct zs_pool *pool)
 {
 	pages_free(pool->zspages, pool->capacity, sizeof(struct zs_page));
+	pages_free(pool->groups, pool->n_groups, sizeof(*pool->groups));
 	pool->zspages = NULL;
+	pool->groups = NULL;
 }
 
 const struct zs_class *zs_class_of(const struct zs_pool *pool, uint32_t len)
@@ -86,11 +115,9 @@ const struct zs_class *zs_class_of(const struct zs_pool *pool, uint32_t len)
 	return &pool->classes[pool->merged[class_index(pool, len)]];
 }
 
-static uint8_t group_of(const struct zs_class *class, uint32_t in_use)
+static uint8_t group_of(const struct zs_pool *pool, const struct zs_class *class, uint32_t in_use)
 {
-	if (in_use == class->objects)
-		return ZS_GROUP_FULL;
-	return in_use ? (uint8_t)(100 * in_use / class->objects / 10 + 1) : 0;
+	return pool->groups[class->first_group + in_use];
 }
 
 static void unlink_zspage(struct zs_pool *pool, struct zs_class *class, uint32_t id)
@@ -103,6 +130,8 @@ static void unlink_zspage(struct zs_pool *pool, struct zs_class *class, uint32_t
 		class->head[zspage->group] = zspage->next;
 	if (zspage->next)
 		pool->zspages[zspage->next].prev = zspage->prev;
+	if (!class->head[zspage->group])
+		class->with_room &= ~(1u << zspage->group);
 }
 
 static void link_zspage(struct zs_pool *pool, struct zs_class *class, uint32_t id)
@@ -114,12 +143,13 @@ static void link_zspage(struct zs_pool *pool, struct zs_class *class, uint32_t i
 	if (zspage->next)
 		pool->zspages[zspage->next].prev = id;
 	class->head[zspage->group] = id;
+	class->with_room |= (1u << zspage->group) & ~(1u << ZS_GROUP_FULL);
 }
 
 static void regroup(struct zs_pool *pool, struct zs_class *class, uint32_t id)
 {
 	struct zs_page *zspage = &pool->zspages[id];
-	uint8_t group = group_of(class, zspage->in_use);
+	uint8_t group = group_of(pool, class, zspage->in_use);
 
 	if (group == zspage->group)
 		return;
@@ -143,7 +173,7 @@ static uint32_t new_zspage(struct zs_pool *pool, uint8_t class_id)
 	zspage = &pool->zspages[id];
 	zspage->in_use = 1;
 	zspage->class = class_id;
-	zspage->group = group_of(class, 1);
+	zspage->group = group_of(pool, class, 1);
 	link_zspage(pool, class, id);
 	pool->pages += class->pages;
 	return id;
@@ -155,14 +185,12 @@ uint32_t zs_alloc(struct zs_pool *pool, uint32_t len)
 	struct zs_class *class = &pool->classes[class_id];
 
 	pool->objects++;
-	for (int group = ZS_GROUP_FULL - 1; group > 0; group--) {
-		uint32_t id = class->head[group];
+	if (class->with_room) {
+		uint32_t id = class->head[31 - __builtin_clz(class->with_room)];
 
-		if (id) {
-			pool->zspages[id].in_use++;
-			regroup(pool, class, id);
-			return id;
-		}
+		pool->zspages[id].in_use++;
+		regroup(pool, class, id);
+		return id;
 	}
 	return new_zspage(pool, class_id);
 }

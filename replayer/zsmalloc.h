@@ -16,6 +16,8 @@
  *
  * Layout: one 12-byte record a zspage, doubly linked by index inside its group, free records chained;
  * 12 list heads a class. Invariant: pool pages = sum over zspages of their class's pages.
+ * What a group is found by is worked out beforehand: the group of each number of objects in use (no division an
+ * event), and a bit for each group that is not empty.
  * Cost: O(1); an allocation touches the class and one zspage (and a neighbour when the group changes),
  * a free one zspage and at most two neighbours. At a compression ratio of 3 there are about ten times
  * fewer zspages than pages, so their records stay in the cache long after the slots have left it.
@@ -31,6 +33,8 @@ enum { ZS_CLASSES = 255, ZS_GROUPS = 12, ZS_GROUP_FULL = ZS_GROUPS - 1, ZS_CHAIN
 
 struct zs_class {
 	uint32_t head[ZS_GROUPS]; /* first zspage of each group; 0 = none */
+	uint32_t with_room;	  /* bit 1 << group: there is one, in the groups that have room */
+	uint32_t first_group; /* where its groups by objects in use begin, in the pool's table */
 	uint32_t size;
 	uint16_t objects; /* a zspage */
 	uint16_t pages;
@@ -46,10 +50,12 @@ struct zs_page {
 struct zs_pool {
 	uint64_t pages;	  /* allocated */
 	uint64_t objects; /* live */
-	uint32_t page_size, class_step;
+	uint32_t page_size, class_shift; /* classes are 1 << class_shift bytes apart */
 	uint32_t free, used; /* chain of free records; records ever used (record 0 is "none") */
 	uint32_t capacity;
 	struct zs_page *zspages;
+	uint8_t *groups; /* of a zspage, by its class and how many objects are in use */
+	uint32_t n_groups;
 	uint8_t merged[ZS_CLASSES]; /* class index -> the class that serves it */
 	struct zs_class classes[ZS_CLASSES];
 };
