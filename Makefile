@@ -31,7 +31,7 @@ CFLAGS_ALL = -std=gnu2x $(OPT) $(WARN) $(SANFLAGS) -I. -D_GNU_SOURCE -pthread $(
 LDFLAGS_ALL = $(SANFLAGS) -pthread -Wl,--as-needed $(LDFLAGS)
 
 # What each module links with besides the archives below it; from pkg-config, see $(BUILD)/flags.mk.
-BUILD_PACKAGES = sqlite3 libzstd libtracecmd libtracefs libtraceevent libbpf liburing ncursesw cmocka
+BUILD_PACKAGES = sqlite3 libzstd libtracecmd libtracefs libtraceevent libbpf liburing ncursesw cmocka vterm
 
 # Goals that must work on a bare machine without touching it.
 ifneq ($(filter-out help clean check-layers uninstall,$(or $(MAKECMDGOALS),all)),)
@@ -46,7 +46,8 @@ $(BUILD)/flags.mk: .ci/setup Makefile
 	  echo "RECORDER_LIBS := $$(pkg-config --libs libtracecmd libtracefs libtraceevent libbpf)"; \
 	  echo "REPLAYER_LIBS := $$(pkg-config --libs liburing libzstd)"; \
 	  echo "UI_LIBS := $$(pkg-config --libs ncursesw)"; \
-	  echo "TEST_LIBS := $$(pkg-config --libs cmocka)"; } > $@.new
+	  echo "TEST_LIBS := $$(pkg-config --libs cmocka)"; \
+	  echo "TERM_LIBS := $$(pkg-config --libs vterm)"; } > $@.new
 	$(Q)mv $@.new $@
 
 # ---------------------------------------------------------------------------------------------- sources
@@ -197,7 +198,7 @@ $(REPLAYER_TESTS): %: %.o $(REPLAYER_A) $(DB_A)
 	$(call link,$(TEST_LIBS) $(REPLAYER_LIBS) $(DB_LIBS))
 $(UI_TESTS): %: %.o $(UI_A) $(REPLAYER_A) $(RECORDER_A) $(DB_A)
 	$(call say,LINK,$@)
-	$(call link,$(TEST_LIBS) $(UI_LIBS) $(REPLAYER_LIBS) $(RECORDER_LIBS) $(DB_LIBS))
+	$(call link,$(TEST_LIBS) $(TERM_LIBS) $(UI_LIBS) $(REPLAYER_LIBS) $(RECORDER_LIBS) $(DB_LIBS))
 
 # Tests run from the top of the tree; BUILD tells them where the programs are.
 CHECK_SCRIPTS = ui/e2e/report.sh

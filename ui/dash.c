@@ -76,6 +76,9 @@ enum zr_err ui_dash_init(struct ui_dash *dash, const struct ui_pilot_setting *se
 	dash->target_ns = dash->view->clock_ns;
 	ui_dash_set_speed(dash, setting->follow ? 1 :
 						  fitting_speed(dash->view->last_ns - dash->view->first_ns));
+	/* What is followed is shown as it is now; the way there is the worker's. */
+	if (setting->follow)
+		ui_dash_order(dash, &(struct ui_order){ .kind = UI_ORDER_GO, .time_ns = UINT64_MAX });
 	return ZR_OK;
 }
 
