@@ -145,7 +145,7 @@ static void policies_are_presets_then_knobs(void **state)
 	expect("explain -p batched+pool=5%+plug=", "nospace batched+pool=5%+plug=off batched+pool=5%+plug=on ");
 	expect("replay -p batched+batch=o", "nospace batched+batch=off batched+batch=on ");
 	expect("replay -p batched+pool=", "nospace batched+pool=recorded ");
-	expect("replay -p batched+walk=", "nospace ");
+	expect("replay -p batched+walk=", "nospace batched+walk=recorded ");
 	expect("replay -p batched+nosuch=", "nospace ");
 }
 
