@@ -118,3 +118,11 @@ enum zr_err rec_perf_take(struct rec_perf_reader *reader, struct rec_perf_circle
 	}
 	return ZR_OK;
 }
+
+bool rec_perf_unwatched(struct rec_perf_reader *reader, uint32_t cpu, uint64_t time_ns)
+{
+	struct rec_raw raw = { .type = REC_LOST, .cpu = (uint16_t)cpu, .order = DB_GAP_READER, .len = 1 };
+
+	rec_merge_time(reader->merge, cpu, time_ns);
+	return rec_merge_push(reader->merge, cpu, &raw);
+}

@@ -43,4 +43,8 @@ struct rec_perf_circle {
 enum zr_err rec_perf_take(struct rec_perf_reader *reader, struct rec_perf_circle *circle,
 			  uint64_t mark_ns);
 
+/* A CPU that came while the recording runs was not watched until `time_ns`: a gap, of one event since nobody knows
+ * how many. False: no memory. */
+bool rec_perf_unwatched(struct rec_perf_reader *reader, uint32_t cpu, uint64_t time_ns);
+
 #endif

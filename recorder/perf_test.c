@@ -167,6 +167,25 @@ static void lost_record_is_a_gap_in_its_place([[maybe_unused]] void **state)
 	close_rig(rig);
 }
 
+static void cpu_that_was_not_watched_is_a_gap([[maybe_unused]] void **state)
+{
+	struct rig *rig = open_rig(1, 0);
+	struct rec_raw raw;
+
+	assert_true(rec_perf_unwatched(rig->reader, 0, 500));
+	put_sample(rig, 700, 42, 9);
+	take(rig);
+	assert_true(rec_merge_next(rig->reader->merge, UINT64_MAX, &raw));
+	assert_int_equal(raw.type, REC_LOST);
+	assert_int_equal(raw.time_ns, 500);
+	assert_int_equal(raw.order, DB_GAP_READER);
+	assert_int_equal(raw.len, 1);
+	assert_true(rec_merge_next(rig->reader->merge, UINT64_MAX, &raw));
+	assert_int_equal(raw.type, REC_FREE);
+	assert_int_equal(rig->reader->stats.lost, 0); /* the kernel lost nothing */
+	close_rig(rig);
+}
+
 /* Sizes of 0, less than a head, more than there is; and a head that ran away. */
 static void damaged_circle_costs_one_gap_and_ends([[maybe_unused]] void **state)
 {
@@ -321,6 +340,7 @@ int main(void)
 		cmocka_unit_test(sample_becomes_a_record),
 		cmocka_unit_test(records_wrap_around_the_end),
 		cmocka_unit_test(lost_record_is_a_gap_in_its_place),
+		cmocka_unit_test(cpu_that_was_not_watched_is_a_gap),
 		cmocka_unit_test(damaged_circle_costs_one_gap_and_ends),
 		cmocka_unit_test(head_beyond_the_circle_is_damage),
 		cmocka_unit_test(senseless_samples_are_skipped_and_counted),

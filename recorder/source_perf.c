@@ -8,7 +8,7 @@
  *
  * A CPU that goes away takes its events with it, and they do not come back with it: what is online
  * is looked at once a second, and whether the time of each CPU's dummy event goes on (a call to that
- * CPU).
+ * CPU). What happened on it before we looked is a gap.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -280,6 +280,9 @@ static enum zr_err open_events(struct rec_source *source, uint32_t number)
 	struct cpu *cpu = &source->cpus[number];
 	enum zr_err err = ZR_OK;
 
+	if (source->running &&
+	    !rec_perf_unwatched(source->reader, number, rec_clock_ns(source->clock_id)))
+		return zr_fail(ZR_NOMEM, "no memory for the events of CPU %u", number);
 	for (uint32_t i = 0; !err && cpu->ring && i < source->n_events; i++) {
 		err = open_event(source, &source->events[i], (int)number, fds_of(source, cpu, i));
 		if (!err && source->running)
