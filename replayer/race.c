@@ -2,17 +2,20 @@
 /*
  * The race of the dashboard: lanes in lock step over the events of a trace.
  *
- *   file ──> feed (reader, where it stands) ──> joined lanes        images, totals at the borders of the history
- *        └─> a feed of its own ──> a lane that catches up           images at the same places
+ *   file ──> feed (reader, where it stands) ──> joined lanes        images, totals at the borders
+ * of the history └─> a feed of its own ──> a lane that catches up           images at the same
+ * places
  *
- * Where something stands is a time T: all events before T have been fed. An image is taken only at such a place,
- * between two events of different times, so that a reader with the filter "from T" goes on from there exactly.
- * (A step may stop between events of one time; no image is taken there.) Image 0 is the start.
+ * Where something stands is a time T: all events before T have been fed. An image is taken only at
+ * such a place, between two events of different times, so that a reader with the filter "from T"
+ * goes on from there exactly. (A step may stop between events of one time; no image is taken
+ * there.) Image 0 is the start.
  *
- * Going to a time takes the nearest image before it and the way on from there, at most the distance of two images.
- * The distance is such that taking them costs a small part of the feeding; when they outgrow their memory, every
- * second one is dropped and the distance doubles, so the way back gets longer and memory stays bounded. Events are
- * decoded when they are fed, a chunk at a time, and not kept.
+ * Going to a time takes the nearest image before it and the way on from there, at most the distance
+ * of two images. The distance is such that taking them costs a small part of the feeding; when they
+ * outgrow their memory, every second one is dropped and the distance doubles, so the way back gets
+ * longer and memory stays bounded. Events are decoded when they are fed, a chunk at a time, and not
+ * kept.
  */
 #include "replayer/race.h"
 
@@ -26,12 +29,13 @@ enum {
 	CREW_ROWS = 512, /* fewer are fed before other threads are awake */
 	FIRST_IMAGE_EVENTS = 1 << 18,
 	IMAGE_BYTES_AN_EVENT = 256, /* bytes to look at for an image are worth one event to feed */
-	FOLLOW_TASKS = 4096, /* room for those to come */
+	FOLLOW_TASKS = 4096,	    /* room for those to come */
 	BURST_NS = 100'000'000,
 	BURST_LEAST = 64, /* swap-outs, in whatever time */
 };
 
-/* -------------------------------------------------------------------------------------------- feeds */
+/* --------------------------------------------------------------------------------------------
+ * feeds */
 
 static void feed_close(struct feed *feed)
 {
@@ -104,7 +108,8 @@ static void count_rows(struct feed *feed, uint32_t to)
 	feed->row = to;
 }
 
-/* ------------------------------------------------------------------------------------------- images */
+/* -------------------------------------------------------------------------------------------
+ * images */
 
 static void free_image(struct race_image *image)
 {
@@ -197,7 +202,8 @@ static enum zr_err take_image(struct play_race *race, uint64_t time_ns)
 	return err;
 }
 
-/* The joined lanes at the end of the list, or the lane that catches up at a place that it has no image of. */
+/* The joined lanes at the end of the list, or the lane that catches up at a place that it has no
+ * image of. */
 static enum zr_err take_if_due(struct play_race *race, struct feed *feed)
 {
 	uint64_t time_ns = feed_time(feed);
@@ -246,7 +252,8 @@ static void restore_feed(struct feed *feed, const struct race_image *image)
 	memcpy(feed->kinds, image->kinds, sizeof(feed->kinds));
 }
 
-/* ------------------------------------------------------------------------------------------ history */
+/* ------------------------------------------------------------------------------------------
+ * history */
 
 static uint64_t border_ns(const struct play_race *race, uint32_t border)
 {
@@ -284,7 +291,8 @@ static void keep_border(struct play_race *race, const struct feed *feed, uint32_
 /* The borders up to a time, before which all has been fed. */
 static void keep_borders(struct play_race *race, struct feed *feed, uint64_t until_ns)
 {
-	while (feed->next_border <= PLAY_RACE_STEPS && border_ns(race, feed->next_border) <= until_ns)
+	while (feed->next_border <= PLAY_RACE_STEPS &&
+	       border_ns(race, feed->next_border) <= until_ns)
 		keep_border(race, feed, feed->next_border++);
 }
 
@@ -313,7 +321,8 @@ static void widen_history(struct play_race *race)
 		race->images[i].next_border = half(race->images[i].next_border);
 }
 
-/* ------------------------------------------------------------------------------------------ running */
+/* ------------------------------------------------------------------------------------------
+ * running */
 
 struct leg {
 	uint64_t until_ns, until_cursor, budget;
@@ -350,7 +359,8 @@ static void feed_rows(struct play_race *race, struct feed *feed, uint32_t to)
 static void flush(struct play_race *race, struct feed *feed, uint64_t until_ns)
 {
 	if (race->follow) {
-		keep_borders(race, feed, until_ns < race->host.last_ns ? until_ns : race->host.last_ns);
+		keep_borders(race, feed,
+			     until_ns < race->host.last_ns ? until_ns : race->host.last_ns);
 		return;
 	}
 	for (uint32_t i = 0; i < race->n_lanes && !feed->flushed; i++)
@@ -360,8 +370,8 @@ static void flush(struct play_race *race, struct feed *feed, uint64_t until_ns)
 	keep_borders(race, feed, UINT64_MAX);
 }
 
-static uint32_t rows_of_leg(const struct play_race *race, const struct feed *feed, const struct leg *leg,
-			    uint64_t left)
+static uint32_t rows_of_leg(const struct play_race *race, const struct feed *feed,
+			    const struct leg *leg, uint64_t left)
 {
 	uint64_t most = next_image_of(race, feed) - feed->cursor, until_ns = leg->until_ns;
 	uint32_t to;
@@ -376,7 +386,8 @@ static uint32_t rows_of_leg(const struct play_race *race, const struct feed *fee
 	return to - feed->row < most ? to : feed->row + (uint32_t)most;
 }
 
-static enum zr_err run(struct play_race *race, struct feed *feed, const struct leg *leg, bool *there)
+static enum zr_err run(struct play_race *race, struct feed *feed, const struct leg *leg,
+		       bool *there)
 {
 	uint64_t left = leg->budget ? leg->budget : UINT64_MAX;
 
@@ -405,7 +416,8 @@ static enum zr_err run(struct play_race *race, struct feed *feed, const struct l
 	}
 }
 
-enum zr_err play_race_advance(struct play_race *race, uint64_t until_ns, uint64_t budget, bool *there)
+enum zr_err play_race_advance(struct play_race *race, uint64_t until_ns, uint64_t budget,
+			      bool *there)
 {
 	struct leg leg = { until_ns, UINT64_MAX, budget };
 	enum zr_err err = run(race, &race->feed, &leg, there);
@@ -447,10 +459,12 @@ void play_race_seek(struct play_race *race, uint64_t time_ns)
 		if (!race->lanes[lane].behind)
 			restore_lane(race, lane, image);
 	restore_feed(&race->feed, image);
-	race->clock_ns = image->time_ns > race->host.first_ns ? image->time_ns : race->host.first_ns;
+	race->clock_ns =
+		image->time_ns > race->host.first_ns ? image->time_ns : race->host.first_ns;
 }
 
-/* ------------------------------------------------------------------------------------------ jumping */
+/* ------------------------------------------------------------------------------------------
+ * jumping */
 
 void play_race_jump(struct play_race *race, enum play_jump to, uint32_t lane)
 {
@@ -550,7 +564,8 @@ bool play_race_next_gap(const struct play_race *race, uint64_t *time_ns)
 	return false;
 }
 
-/* -------------------------------------------------------------------------------------------- lanes */
+/* --------------------------------------------------------------------------------------------
+ * lanes */
 
 static enum zr_err make_lane(struct play_race *race, const char *policy, struct lane **out)
 {
@@ -589,7 +604,8 @@ enum zr_err play_race_add(struct play_race *race, const char *policy)
 	enum zr_err err;
 
 	if (race->n_lanes == PLAY_RACE_LANES)
-		return zr_fail(ZR_USAGE, "there are %d lanes already; remove one first", PLAY_RACE_LANES);
+		return zr_fail(ZR_USAGE, "there are %d lanes already; remove one first",
+			       PLAY_RACE_LANES);
 	err = make_lane(race, policy, &lane);
 	return err ? err : enter(race, race->n_lanes++, lane);
 }
@@ -635,7 +651,8 @@ static void fall_back(struct play_race *race, uint32_t i)
 {
 	size_t image = race->n_images - 1;
 
-	while (image && (race->images[image].cursor > race->feed.cursor || !race->images[image].lanes[i]))
+	while (image &&
+	       (race->images[image].cursor > race->feed.cursor || !race->images[image].lanes[i]))
 		image--;
 	restore_lane(race, i, &race->images[image]);
 	restore_feed(&race->lanes[i].feed, &race->images[image]);
@@ -676,7 +693,8 @@ enum zr_err play_race_catch_up(struct play_race *race, uint64_t budget, bool *al
 	return err;
 }
 
-/* -------------------------------------------------------------------------------------------- set-up */
+/* --------------------------------------------------------------------------------------------
+ * set-up */
 
 static bool note_gap(struct play_race *race, uint64_t time_ns)
 {
@@ -748,15 +766,15 @@ static void start_history(struct play_race *race)
 
 static size_t default_image_bytes(void)
 {
-	const size_t most = (size_t)2 << 30;
+	const size_t most = (size_t)4 << 30;
 	long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
-	size_t part = pages > 0 && page > 0 ? (size_t)pages * (size_t)page / 8 : most;
+	size_t part = pages > 0 && page > 0 ? (size_t)pages * (size_t)page / 6 : most;
 
 	return part < most ? part : most;
 }
 
-/* The scout reads all again, so that it stands exactly where the events end now. No room is made for cgroups to
- * come: the worker's round would count its calls for them. */
+/* The scout reads all again, so that it stands exactly where the events end now. No room is made
+ * for cgroups to come: the worker's round would count its calls for them. */
 static enum zr_err start_following(struct play_race *race)
 {
 	struct db_filter filter = { .kinds = SURVEY_MODEL_KINDS | 1 << DB_GAP,
@@ -773,7 +791,8 @@ static enum zr_err start_following(struct play_race *race)
 static enum zr_err start_crew(struct play_race *race)
 {
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
-	uint32_t threads = cpus < PLAY_RACE_LANES ? (uint32_t)(cpus > 1 ? cpus : 1) : PLAY_RACE_LANES;
+	uint32_t threads =
+		cpus < PLAY_RACE_LANES ? (uint32_t)(cpus > 1 ? cpus : 1) : PLAY_RACE_LANES;
 
 	return threads > 1 ? crew_new(threads, feed_lane, race, &race->crew) : ZR_OK;
 }

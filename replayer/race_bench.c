@@ -2,9 +2,9 @@
 /*
  * What a race of three policies costs, and how long going to any time takes: `race_bench FILE`.
  *
- * Ten times in random order; the longest counts, since it is what a user waits for. `race_bench --make FILE MILLIONS
- * SLOTS` writes a trace to try it on: runs of swap-outs over an area of so many slots, two of three come back after a
- * while, the shrinker scans now and then.
+ * Ten times in random order; the longest counts, since it is what a user waits for. `race_bench
+ * --make FILE MILLIONS SLOTS` writes a trace to try it on: runs of swap-outs over an area of so
+ * many slots, two of three come back after a while, the shrinker scans now and then.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -26,14 +26,16 @@ static double now_s(clockid_t clock)
 	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-/* Both clocks, since a busy machine makes the one on the wall too slow, and threads make the other too fast. */
+/* Both clocks, since a busy machine makes the one on the wall too slow, and threads make the other
+ * too fast. */
 struct took {
 	double wall, cpu;
 };
 
 static struct took since(struct took begin)
 {
-	return (struct took){ now_s(CLOCK_MONOTONIC) - begin.wall, now_s(CLOCK_PROCESS_CPUTIME_ID) - begin.cpu };
+	return (struct took){ now_s(CLOCK_MONOTONIC) - begin.wall,
+			      now_s(CLOCK_PROCESS_CPUTIME_ID) - begin.cpu };
 }
 
 static uint32_t random_next(uint64_t *state)
@@ -44,7 +46,8 @@ static uint32_t random_next(uint64_t *state)
 	return (uint32_t)(*state * 0x2545f4914f6cdd1d >> 32);
 }
 
-/* --------------------------------------------------------------------------------------------- making */
+/* ---------------------------------------------------------------------------------------------
+ * making */
 
 static enum zr_err describe(struct db *db, uint32_t slots)
 {
@@ -124,7 +127,8 @@ static enum zr_err make(const char *path, uint64_t millions, uint32_t slots)
 	return err ? err : closed;
 }
 
-/* ------------------------------------------------------------------------------------------ measuring */
+/* ------------------------------------------------------------------------------------------
+ * measuring */
 
 static enum zr_err go(struct play_race *race, uint64_t time_ns)
 {
@@ -154,8 +158,9 @@ static enum zr_err seek_about(struct play_race *race)
 		most.wall = took.wall > most.wall ? took.wall : most.wall;
 		most.cpu = took.cpu > most.cpu ? took.cpu : most.cpu;
 	}
-	printf("%d seeks to random times: %.3f s on average, %.3f s at most; of CPU %.3f s, %.3f s\n", SEEKS,
-	       sum.wall / SEEKS, most.wall, sum.cpu / SEEKS, most.cpu);
+	printf("%d seeks to random times: %.3f s on average, %.3f s at most; of CPU %.3f s, %.3f "
+	       "s\n",
+	       SEEKS, sum.wall / SEEKS, most.wall, sum.cpu / SEEKS, most.cpu);
 	return ZR_OK;
 }
 
@@ -164,12 +169,12 @@ static enum zr_err measure_race(struct play_race *race, struct took opened)
 	struct took took = since((struct took){ 0 });
 	enum zr_err err;
 
-	printf("%" PRIu64 " events, %d lanes; opened in %.3f s, of CPU %.3f s\n", play_race_events(race), LANES,
-	       opened.wall, opened.cpu);
+	printf("%" PRIu64 " events, %d lanes; opened in %.3f s, of CPU %.3f s\n",
+	       play_race_events(race), LANES, opened.wall, opened.cpu);
 	err = go(race, play_race_end_ns(race));
 	took = since(took);
-	printf("to the end, with images: %.3f s, of CPU %.3f s (%.1f M events x lanes a second)\n", took.wall,
-	       took.cpu, (double)play_race_events(race) * LANES / took.cpu / 1e6);
+	printf("to the end, with images: %.3f s, of CPU %.3f s (%.1f M events x lanes a second)\n",
+	       took.wall, took.cpu, (double)play_race_events(race) * LANES / took.cpu / 1e6);
 	return err ? err : seek_about(race);
 }
 
@@ -197,10 +202,12 @@ int main(int argc, char **argv)
 	enum zr_err err;
 
 	if (argc == 5 && strcmp(argv[1], "--make") == 0)
-		err = make(argv[2], strtoull(argv[3], NULL, 10), (uint32_t)strtoul(argv[4], NULL, 10));
+		err = make(argv[2], strtoull(argv[3], NULL, 10),
+			   (uint32_t)strtoul(argv[4], NULL, 10));
 	else
-		err = argc == 2 ? measure(argv[1]) :
-				  zr_fail(ZR_USAGE, "usage: race_bench FILE, or --make FILE MILLIONS SLOTS");
+		err = argc == 2 ? measure(argv[1])
+				: zr_fail(ZR_USAGE,
+					  "usage: race_bench FILE, or --make FILE MILLIONS SLOTS");
 	if (err)
 		fprintf(stderr, "race_bench: %s\n", zr_error_text());
 	return (int)zr_err_class(err);

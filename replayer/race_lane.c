@@ -28,24 +28,31 @@ static void on_walk_begin(struct sim_sink *sink, enum sim_walk kind, uint64_t ti
 	lane->swapio.sink.walk_begin(&lane->swapio.sink, kind, time_ns);
 }
 
-/* The page goes on with the pending context unless that was empty, or was sent because of it. */
+/* A page that joined others has their number; contexts of several tasks may grow side by side. */
+static uint32_t run_of_write(struct lane *lane)
+{
+	const struct swapio_context *context = lane->swapio.last;
+	uint32_t n = context->n ? context->n : context->batch;
+	const struct sim_write *before = &context->folios[n > 1 ? n - 2 : 0];
+
+	if (n <= 1)
+		return ++lane->run;
+	return lane->runs[sim_index(lane->sim, before->area, before->recorded_slot)];
+}
+
 static void on_write(struct sim_sink *sink, const struct sim_write *write)
 {
 	struct lane *lane = lane_of(sink);
-	const struct swapio_context *context = lane->swapio.current;
-	uint64_t contexts = lane->swapio.io.write_contexts;
-	uint32_t first = sim_index(lane->sim, write->area, write->recorded_slot);
-	bool fresh = context->n == 0;
+	uint32_t first = sim_index(lane->sim, write->area, write->recorded_slot), run;
 
 	if (lane->in_walk) {
 		breaks_write(&lane->breaks, write);
 		ceilings_write(&lane->ceilings, write);
 	}
 	lane->swapio.sink.write(&lane->swapio.sink, write);
-	if (fresh || (context->n == 1 && lane->swapio.io.write_contexts != contexts))
-		lane->run++;
+	run = run_of_write(lane);
 	for (uint32_t i = 0; i < write->pages; i++)
-		lane->runs[first + i] = lane->run;
+		lane->runs[first + i] = run;
 	lane->writing_run = lane->first_run;
 }
 
@@ -98,7 +105,8 @@ static enum zr_err lane_init(struct lane *lane, const struct lane_setting *setti
 	if (!err)
 		err = ceilings_init(&lane->ceilings, batch, lane->sim->n_slots);
 	if (!err) {
-		err = pages_new(lane->sim->n_slots, sizeof(*lane->runs), "the runs of slots", &runs);
+		err = pages_new(lane->sim->n_slots, sizeof(*lane->runs), "the runs of slots",
+				&runs);
 		lane->runs = err ? NULL : runs;
 	}
 	return err;
@@ -136,13 +144,14 @@ void lane_free(struct lane *lane)
 }
 
 /* The model fetches its slots ahead; this is the other table that every row touches at random. */
-static inline __attribute__((always_inline)) void prefetch(const struct lane *lane,
-							   const struct db_batch *batch, uint32_t row)
+static inline __attribute__((always_inline)) void
+prefetch(const struct lane *lane, const struct db_batch *batch, uint32_t row)
 {
 	const uint32_t kinds = 1 << DB_OUT | 1 << DB_IN | 1 << DB_FREE;
 
 	if (row < batch->n && kinds >> batch->kind[row] & 1)
-		__builtin_prefetch(&lane->breaks.pages[sim_index(lane->sim, batch->area[row], batch->slot[row])],
+		__builtin_prefetch(&lane->breaks.pages[sim_index(lane->sim, batch->area[row],
+								 batch->slot[row])],
 				   1);
 }
 

@@ -56,9 +56,9 @@ struct play_lane play_race_lane(const struct play_race *race, uint32_t lane)
 	assert(lane < race->n_lanes);
 	out = lane_look(it->lane);
 	out.joined = !it->behind;
-	out.caught_up = it->behind && race->feed.cursor ?
-				(double)it->feed.cursor / (double)race->feed.cursor :
-				1;
+	out.caught_up = it->behind && race->feed.cursor
+				? (double)it->feed.cursor / (double)race->feed.cursor
+				: 1;
 	return out;
 }
 
@@ -78,7 +78,8 @@ struct play_totals play_race_totals(const struct play_race *race)
 	return out;
 }
 
-/* -------------------------------------------------------------------------------------------- slots */
+/* --------------------------------------------------------------------------------------------
+ * slots */
 
 static uint64_t gap_before(const struct play_race *race)
 {
@@ -95,7 +96,8 @@ static uint64_t gap_before(const struct play_race *race)
 	return low ? race->gaps[low - 1] : 0;
 }
 
-struct play_slot play_race_slot(const struct play_race *race, uint32_t lane, uint8_t area, uint32_t slot)
+struct play_slot play_race_slot(const struct play_race *race, uint32_t lane, uint8_t area,
+				uint32_t slot)
 {
 	const struct lane *it = race->lanes[lane].lane;
 	const struct sim_machine *machine = &race->host.machine;
@@ -116,17 +118,20 @@ static uint32_t area_clusters(const struct survey_host *host, uint32_t area)
 	return (uint32_t)((host->top_slots[area] + PLAY_CLUSTER - 1) / PLAY_CLUSTER);
 }
 
-static struct play_cluster cluster_at(const struct survey_host *host, uint32_t area, uint32_t cluster)
+static struct play_cluster cluster_at(const struct survey_host *host, uint32_t area,
+				      uint32_t cluster)
 {
 	uint64_t first = (uint64_t)cluster * PLAY_CLUSTER;
 	uint64_t left = host->machine.area_slots[area] - first;
 
 	return (struct play_cluster){ .area = (uint8_t)area,
 				      .first = (uint32_t)first,
-				      .slots = left < PLAY_CLUSTER ? (uint32_t)left : PLAY_CLUSTER };
+				      .slots =
+					      left < PLAY_CLUSTER ? (uint32_t)left : PLAY_CLUSTER };
 }
 
-uint32_t play_race_read_clusters(const struct play_race *race, struct play_cluster *out, uint32_t room)
+uint32_t play_race_read_clusters(const struct play_race *race, struct play_cluster *out,
+				 uint32_t room)
 {
 	const struct survey_host *host = &race->host;
 	uint32_t n = 0;
@@ -147,18 +152,19 @@ uint32_t play_race_clusters(const struct play_race *race)
 	return play_race_read_clusters(race, NULL, 0);
 }
 
-/* ---------------------------------------------------------------------------------------------- run */
+/* ----------------------------------------------------------------------------------------------
+ * run */
 
 static void write_note(const struct play_race *race, const char *name, char *note, size_t bytes)
 {
 	bool whole = race->clock_ns > race->host.last_ns;
 
-	snprintf(note, bytes, "%s%s%s", name,
-		 race->n_gaps ? "; the trace has gaps" : "",
+	snprintf(note, bytes, "%s%s%s", name, race->n_gaps ? "; the trace has gaps" : "",
 		 whole ? "" : "; stored before the end of the trace");
 }
 
-enum zr_err play_race_store(const struct play_race *race, uint32_t lane, const char *name, struct db *results)
+enum zr_err play_race_store(const struct play_race *race, uint32_t lane, const char *name,
+			    struct db *results)
 {
 	const struct lane *it = race->lanes[lane].lane;
 	struct metrics metrics = { 0 };

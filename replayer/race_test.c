@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The race: going to a time by way of images is compared with a straight run there, lanes that were added on the
- * way with lanes that were there from the start, and the end of it all with a replay.
+ * The race: going to a time by way of images is compared with a straight run there, lanes that were
+ * added on the way with lanes that were there from the start, and the end of it all with a replay.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -14,9 +14,12 @@
 
 enum { SLOTS = 2048, EVENTS = 12000, STEP_NS = 1000, FIRST_NS = 7000 };
 
-static const char *const policies[] = { "unbatched+pool=300K", "plugged+pool=250K+second_chance=on",
-					"batched+pool=300K+slots=vswap", "batched+pool=200K+order=sorted",
-					"batched+pool=200K+order=cluster", "shrink-off+pool=250K" };
+static const char *const policies[] = { "unbatched+pool=300K",
+					"plugged+pool=250K+second_chance=on",
+					"batched+pool=300K+slots=vswap",
+					"batched+pool=200K+order=sorted",
+					"batched+pool=200K+order=cluster",
+					"shrink-off+pool=250K" };
 
 enum { POLICIES = sizeof(policies) / sizeof(policies[0]) };
 
@@ -28,7 +31,8 @@ struct fixture {
 /* Some events share their time, as after a coarse clock; two gaps. */
 static struct db_event event_at(uint32_t i, uint64_t *seed)
 {
-	uint32_t any = random_below(seed, 4) ? random_below(seed, 300) : random_below(seed, SLOTS - 20);
+	uint32_t any =
+		random_below(seed, 4) ? random_below(seed, 300) : random_below(seed, SLOTS - 20);
 	uint32_t slot = i % 64 < 40 ? 500 + i % 1024 : any;
 	struct db_event e = event_out(slot, (uint16_t)random_below(seed, 2),
 				      (uint16_t)(200 + random_below(seed, 3000)));
@@ -145,7 +149,8 @@ static void catch_up(struct play_race *race)
 		assert_int_equal(play_race_catch_up(race, 333, &all), ZR_OK);
 }
 
-static void assert_same_lane(const struct play_race *a, uint32_t i, const struct play_race *b, uint32_t j)
+static void assert_same_lane(const struct play_race *a, uint32_t i, const struct play_race *b,
+			     uint32_t j)
 {
 	struct play_lane x = play_race_lane(a, i), y = play_race_lane(b, j);
 
@@ -159,7 +164,8 @@ static void assert_same_lane(const struct play_race *a, uint32_t i, const struct
 	assert_int_equal(x.state.compressed_bytes, y.state.compressed_bytes);
 	assert_int_equal(x.state.refusing, y.state.refusing);
 	for (uint32_t slot = 0; slot < SLOTS; slot++) {
-		struct play_slot s = play_race_slot(a, i, 0, slot), t = play_race_slot(b, j, 0, slot);
+		struct play_slot s = play_race_slot(a, i, 0, slot),
+				 t = play_race_slot(b, j, 0, slot);
 
 		assert_int_equal(s.state, t.state);
 		assert_int_equal(s.run, t.run);
@@ -175,7 +181,8 @@ static void assert_same(const struct play_race *a, const struct play_race *b)
 		assert_same_lane(a, i, b, i);
 }
 
-/* ---------------------------------------------------------------------------------------------- time */
+/* ----------------------------------------------------------------------------------------------
+ * time */
 
 static void seeking_is_the_same_as_a_straight_run(void **state)
 {
@@ -272,7 +279,8 @@ static void the_breaks_and_the_sizes_add_up(void **state)
 	play_race_free(race);
 }
 
-/* --------------------------------------------------------------------------------------------- lanes */
+/* ---------------------------------------------------------------------------------------------
+ * lanes */
 
 static void an_added_lane_joins_as_if_it_had_been_there(void **state)
 {
@@ -349,7 +357,8 @@ static void a_bad_policy_changes_nothing(void **state)
 	play_race_free(race);
 }
 
-/* --------------------------------------------------------------------------------------------- jumps */
+/* ---------------------------------------------------------------------------------------------
+ * jumps */
 
 static void jump(struct play_race *race, enum play_jump to, uint32_t lane)
 {
@@ -404,7 +413,8 @@ static void gaps_are_found_one_by_one(void **state)
 	play_race_free(race);
 }
 
-/* --------------------------------------------------------------------------------------------- slots */
+/* ---------------------------------------------------------------------------------------------
+ * slots */
 
 static void what_a_gap_may_have_changed_is_unknown(void **state)
 {
@@ -437,7 +447,8 @@ static void runs_are_neighbours_that_went_together(void **state)
 		struct play_slot b = play_race_slot(race, 1, 0, slot);
 		struct play_slot next = play_race_slot(race, 1, 0, slot + 1);
 
-		/* Unbatched walks write one page at a time; here all stores are accepted in time. */
+		/* Unbatched walks write one page at a time; here all stores are accepted in time.
+		 */
 		assert_true(!a.run || a.state == SIM_SLOT_DISK);
 		pairs += b.run && b.run == next.run;
 	}
@@ -457,7 +468,8 @@ static void clusters_are_those_that_are_touched(void **state)
 	play_race_free(race);
 }
 
-/* -------------------------------------------------------------------------------------------- results */
+/* --------------------------------------------------------------------------------------------
+ * results */
 
 static void a_lane_is_stored_as_a_run_with_its_name(void **state)
 {
@@ -486,13 +498,15 @@ static void a_lane_is_stored_as_a_run_with_its_name(void **state)
 	play_race_free(race);
 }
 
-/* ------------------------------------------------------------------------------------------ following */
+/* ------------------------------------------------------------------------------------------
+ * following */
 
 static void a_growing_trace_is_followed(void **state)
 {
 	struct fixture *f = *state;
-	struct play_race_options options = { .policies = policies, .n_policies = 3, .follow = true,
-					     .image_events = 300 };
+	struct play_race_options options = {
+		.policies = policies, .n_policies = 3, .follow = true, .image_events = 300
+	};
 	struct play_race *race, *whole = start(f, 3, 500);
 	uint64_t seed = 42;
 	char path[128];
@@ -526,7 +540,8 @@ static void a_growing_trace_is_followed(void **state)
 	unlink(path);
 }
 
-/* -------------------------------------------------------------------------------------------- images */
+/* --------------------------------------------------------------------------------------------
+ * images */
 
 static void an_image_puts_back_what_was_there_and_zero_behind(void **state)
 {

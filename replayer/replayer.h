@@ -501,7 +501,7 @@ struct play_race_options {
 	const char *const *policies;
 	uint32_t n_policies;
 	bool follow;	      /* the trace may still grow, see play_race_poll() */
-	size_t image_bytes;   /* memory for images of the lanes; 0 = an eighth of the machine's, at most 2 GiB */
+	size_t image_bytes;   /* memory for images of the lanes; 0 = a sixth of the machine's, at most 4 GiB */
 	uint64_t image_events; /* the least distance of two images; 0 = a sensible one */
 };
 

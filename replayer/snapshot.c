@@ -169,8 +169,8 @@ void snapshot_restore(const struct snapshot *snapshot, const struct regions *now
 				      snapshot->blocks[it->first + i]);
 		assert(image < now->n && now->list[image].at == at);
 		if (now->list[image].bytes > it->region.bytes)
-			restore_block(at + it->region.bytes, now->list[image].bytes - it->region.bytes,
-				      NULL);
+			restore_block(at + it->region.bytes,
+				      now->list[image].bytes - it->region.bytes, NULL);
 	}
 }
 

@@ -336,6 +336,7 @@ static void on_write(struct sim_sink *sink, const struct sim_write *write)
 	struct swapio *swapio = swapio_of(sink);
 	struct swapio_context *context = context_of(swapio, write);
 
+	swapio->last = context;
 	if (context->n && !joins(context, write))
 		submit(swapio, context);
 	context->folios[context->n++] = *write;

@@ -108,6 +108,7 @@ struct swapio {
 	bool one_process; /* the target writes to one device as one process: one queue, one cgroup */
 	struct swapio_context contexts[SWAPIO_CONTEXTS];
 	struct swapio_context *current;
+	const struct swapio_context *last; /* what the last write went to */
 	struct swapio_task tasks
 		[SWAPIO_TASKS]; /* instead of the context of direct writes, if its sink's task_done is set */
 	uint32_t next_task; /* whose place is taken when all are open */

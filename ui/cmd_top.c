@@ -4,9 +4,9 @@
  *
  *   this process: dashboard ──follows──> temporary file <──writes── child: recorder
  *
- * The recorder runs in a process of its own, so that its signals and its work do not meet the dashboard's. What it
- * says when it cannot go on comes through a pipe. When the dashboard ends, the recorder is told to, undoes what it
- * changed in the kernel, and the file is removed.
+ * The recorder runs in a process of its own, so that its signals and its work do not meet the
+ * dashboard's. What it says when it cannot go on comes through a pipe. When the dashboard ends, the
+ * recorder is told to, undoes what it changed in the kernel, and the file is removed.
  */
 #include <errno.h>
 #include <signal.h>
@@ -34,7 +34,8 @@ struct values {
 static const struct ui_option options[] = {
 	{ "policy", 'p', UI_LIST, MEMBER(policies), "POLICY",
 	  "a lane for this policy, up to six (as in replay)" },
-	{ "cgroup", 'c', UI_LIST, MEMBER(cgroups), "PATH", "watch this cgroup (several -c: several)" },
+	{ "cgroup", 'c', UI_LIST, MEMBER(cgroups), "PATH",
+	  "watch this cgroup (several -c: several)" },
 	{ "ring-size", 0, UI_BYTES, MEMBER(ring_bytes), "BYTES", "ring buffer of each CPU (8M)" },
 	{ "max-size", 0, UI_BYTES, MEMBER(max_bytes), "BYTES",
 	  "the temporary file grows to this, then no more events are taken (1G)" },
@@ -58,8 +59,8 @@ static enum zr_err refuse(const struct rec_doctor *doctor)
 		const struct rec_doctor_check *check = &doctor->checks[i];
 
 		if (!check->ok && check->advice[0])
-			return zr_fail(ZR_UNSUPPORTED, "this host cannot be recorded: %s: %s; %s", check->name,
-				       check->found, check->advice);
+			return zr_fail(ZR_UNSUPPORTED, "this host cannot be recorded: %s: %s; %s",
+				       check->name, check->found, check->advice);
 	}
 	for (uint32_t i = 0; i < doctor->n_events; i++)
 		if (!doctor->events[i].ok && doctor->events[i].vital)
@@ -86,9 +87,11 @@ static enum zr_err make_place(struct session *session)
 {
 	const char *tmp = getenv("TMPDIR");
 
-	snprintf(session->dir, sizeof(session->dir), "%s/zreel-top-XXXXXX", tmp && tmp[0] ? tmp : "/tmp");
+	snprintf(session->dir, sizeof(session->dir), "%s/zreel-top-XXXXXX",
+		 tmp && tmp[0] ? tmp : "/tmp");
 	if (!mkdtemp(session->dir))
-		return zr_fail_errno(errno, "making a folder for the recording: '%s'", session->dir);
+		return zr_fail_errno(errno, "making a folder for the recording: '%s'",
+				     session->dir);
 	snprintf(session->path, sizeof(session->path), "%s/live.zr", session->dir);
 	return ZR_OK;
 }
@@ -159,7 +162,8 @@ static enum zr_err told_by(const struct session *session)
 	ssize_t n = read(session->words, text, sizeof(text) - 1);
 
 	text[n > 0 ? n : 0] = '\0';
-	return zr_fail(ZR_CHILD, "the recorder has ended: %s", text[0] ? text : "it did not say why");
+	return zr_fail(ZR_CHILD, "the recorder has ended: %s",
+		       text[0] ? text : "it did not say why");
 }
 
 /* Until there is a file to look at; probing a kernel takes a moment. */
@@ -222,8 +226,8 @@ static enum zr_err check(const struct ui_call *call)
 	const struct values *values = call->values;
 
 	if (values->policies.n > PLAY_RACE_LANES)
-		return zr_fail(ZR_USAGE, "%u policies were given; the dashboard has %d lanes", values->policies.n,
-			       PLAY_RACE_LANES);
+		return zr_fail(ZR_USAGE, "%u policies were given; the dashboard has %d lanes",
+			       values->policies.n, PLAY_RACE_LANES);
 	for (uint32_t i = 0; i < values->policies.n; i++) {
 		struct sim_policy policy;
 		enum zr_err err = sim_policy_parse(values->policies.items[i], &policy);
@@ -261,8 +265,10 @@ const struct ui_command ui_cmd_top = {
 	.name = "top",
 	.summary = "the dashboard on the running host, without keeping a file",
 	.operands = "",
-	.about = "Records this host's swap traffic into a temporary file and shows it as `zreel ui --follow` does: the\n"
-		 "model runs alongside, under two or more policies, on what really happens. Needs what `zreel\n"
+	.about = "Records this host's swap traffic into a temporary file and shows it as `zreel ui "
+		 "--follow` does: the\n"
+		 "model runs alongside, under two or more policies, on what really happens. Needs "
+		 "what `zreel\n"
 		 "record` needs (`zreel doctor`). The file is removed at the end.",
 	.example = "  zreel top\n"
 		   "  zreel top --cgroup /build -p batched -p batched+pool=10%",

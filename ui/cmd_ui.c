@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * zreel ui: the dashboard on a terminal, or, with --dump, one screen of it as text after scripted keys.
+ * zreel ui: the dashboard on a terminal, or, with --dump, one screen of it as text after scripted
+ * keys.
  *
- * The loop draws, waits for a key until the next frame is due, and lets the time that really passed pass in
- * the dashboard. When nothing moves it waits without a timeout and takes no CPU.
+ * The loop draws, waits for a key until the next frame is due, and lets the time that really passed
+ * pass in the dashboard. When nothing moves it waits without a timeout and takes no CPU.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -27,8 +28,10 @@ struct values {
 static const struct ui_option options[] = {
 	{ "policy", 'p', UI_LIST, MEMBER(policies), "POLICY",
 	  "a lane for this policy, up to six (as in replay)" },
-	{ "follow", 'f', UI_FLAG, MEMBER(follow), NULL, "FILE is still being recorded: keep up with it" },
-	{ "runs", 0, UI_TEXT, MEMBER(runs), "FILE", "where key n stores lanes (the trace's name + .runs)" },
+	{ "follow", 'f', UI_FLAG, MEMBER(follow), NULL,
+	  "FILE is still being recorded: keep up with it" },
+	{ "runs", 0, UI_TEXT, MEMBER(runs), "FILE",
+	  "where key n stores lanes (the trace's name + .runs)" },
 	{ "session", 0, UI_TEXT, MEMBER(session), "FILE",
 	  "lanes, place and bookmarks as stored by key W; FILE operand: another trace" },
 	{ "ascii", 0, UI_FLAG, MEMBER(ascii), NULL,
@@ -43,7 +46,8 @@ static const struct ui_option options[] = {
 
 static const char *const default_policies[] = { "unbatched", "batched", "plugged" };
 
-static enum zr_err play_and_print(struct ui_dash *dash, struct ui_grid *grid, const struct values *values)
+static enum zr_err play_and_print(struct ui_dash *dash, struct ui_grid *grid,
+				  const struct values *values)
 {
 	enum ui_grid_format format = UI_GRID_TEXT;
 	enum zr_err err = ZR_OK;
@@ -104,7 +108,8 @@ static enum zr_err check(const struct ui_call *call)
 	if (!values->dump && (values->script || values->size))
 		return zr_fail(ZR_USAGE, "--script and --size go with --dump");
 	if (values->dump && !ui_grid_format_parse(values->dump, &format))
-		return zr_fail(ZR_USAGE, "--dump got '%s'; it takes text, ansi or svg", values->dump);
+		return zr_fail(ZR_USAGE, "--dump got '%s'; it takes text, ansi or svg",
+			       values->dump);
 	if (values->size && !ui_parse_size(values->size, &w, &h))
 		return zr_fail(ZR_USAGE, "--size got '%s'; it takes columns and rows, as in 80x24",
 			       values->size);
@@ -150,14 +155,15 @@ static enum zr_err run(const struct ui_call *call)
 	struct ui_session *session = NULL;
 	const char *policies[PLAY_RACE_LANES];
 	struct ui_pilot_setting setting = { .policies = default_policies,
-					    .n_policies = sizeof(default_policies) / sizeof(default_policies[0]),
+					    .n_policies = sizeof(default_policies) /
+							  sizeof(default_policies[0]),
 					    .follow = values->follow };
 	enum zr_err err = check(call);
 
 	if (!err && values->session) {
 		session = zr_arena_alloc(call->arena, sizeof(*session));
-		err = session ? ui_session_read(values->session, session) :
-				zr_fail(ZR_NOMEM, "reading the session: out of memory");
+		err = session ? ui_session_read(values->session, session)
+			      : zr_fail(ZR_NOMEM, "reading the session: out of memory");
 	}
 	if (err)
 		return err;
@@ -182,10 +188,11 @@ const struct ui_command ui_cmd_ui = {
 	.name = "ui",
 	.summary = "watch policies race side by side on the terminal",
 	.operands = "FILE",
-	.about =
-		"Plays a replay of the trace under two or more policies in lock step: pool fill, pages per\n"
-		"write request, refaults, why requests are short, and a map of the swap slots. `?` lists the\n"
-		"keys. Without -p: unbatched, batched, plugged.",
+	.about = "Plays a replay of the trace under two or more policies in lock step: pool fill, "
+		 "pages per\n"
+		 "write request, refaults, why requests are short, and a map of the swap slots. "
+		 "`?` lists the\n"
+		 "keys. Without -p: unbatched, batched, plugged.",
 	.example = "  zreel ui compile.zr\n"
 		   "  zreel ui compile.zr -p batched -p batched+pool=10%\n"
 		   "  zreel ui --follow running.zr\n"

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static const double speeds[] = { 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5,	1,    2,
+static const double speeds[] = { 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2,  0.5,	  1,  2,
 				 5,	10,    20,    50,   100,  200,	500, 1000, 10000, 1e9 };
 
 enum { N_SPEEDS = sizeof(speeds) / sizeof(speeds[0]), MESSAGE_FRAMES = 40 };
@@ -31,7 +31,8 @@ void ui_dash_set_speed(struct ui_dash *dash, double speed)
 		dash->speed++;
 }
 
-/* ------------------------------------------------------------------------------------------- saying */
+/* -------------------------------------------------------------------------------------------
+ * saying */
 
 void ui_dash_say(struct ui_dash *dash, const char *fmt, ...)
 {
@@ -51,7 +52,8 @@ void ui_dash_tell(struct ui_dash *dash)
 	zr_error_clear();
 }
 
-/* -------------------------------------------------------------------------------------------- set-up */
+/* --------------------------------------------------------------------------------------------
+ * set-up */
 
 /* The slowest speed at which the whole trace takes no more than a minute. */
 static double fitting_speed(uint64_t span_ns)
@@ -67,18 +69,21 @@ enum zr_err ui_dash_init(struct ui_dash *dash, const struct ui_pilot_setting *se
 {
 	enum zr_err err;
 
-	*dash = (struct ui_dash){ .title = setting->path, .mode = UI_MODE_RACE, .playing = true,
-				  .w = 80, .h = 24 };
+	*dash = (struct ui_dash){
+		.title = setting->path, .mode = UI_MODE_RACE, .playing = true, .w = 80, .h = 24
+	};
 	err = ui_pilot_new(setting, &dash->pilot);
 	if (err)
 		return err;
 	dash->view = ui_pilot_view(dash->pilot);
 	dash->target_ns = dash->view->clock_ns;
-	ui_dash_set_speed(dash, setting->follow ? 1 :
-						  fitting_speed(dash->view->last_ns - dash->view->first_ns));
+	ui_dash_set_speed(
+		dash,
+		setting->follow ? 1 : fitting_speed(dash->view->last_ns - dash->view->first_ns));
 	/* What is followed is shown as it is now; the way there is the worker's. */
 	if (setting->follow)
-		ui_dash_order(dash, &(struct ui_order){ .kind = UI_ORDER_GO, .time_ns = UINT64_MAX });
+		ui_dash_order(dash,
+			      &(struct ui_order){ .kind = UI_ORDER_GO, .time_ns = UINT64_MAX });
 	return ZR_OK;
 }
 
@@ -94,9 +99,11 @@ void ui_dash_resize(struct ui_dash *dash, int w, int h)
 	dash->h = h;
 }
 
-/* ---------------------------------------------------------------------------------------------- map */
+/* ----------------------------------------------------------------------------------------------
+ * map */
 
-/* With a slot a cell, a cell can show more of it; else two spots a cell, where colours tell them apart. */
+/* With a slot a cell, a cell can show more of it; else two spots a cell, where colours tell them
+ * apart. */
 struct ui_map_window ui_dash_map_window(const struct ui_dash *dash)
 {
 	struct ui_layout layout = ui_layout_of(dash->w, dash->h, dash->panel);
@@ -144,13 +151,15 @@ static void ask(struct ui_dash *dash)
 				 .ages = shows_ages(dash) };
 
 	if (wanted.lane == dash->view->ask.lane && wanted.map_at == dash->view->ask.map_at &&
-	    wanted.map_slots == dash->view->ask.map_slots && wanted.spots == dash->view->ask.spots &&
+	    wanted.map_slots == dash->view->ask.map_slots &&
+	    wanted.spots == dash->view->ask.spots &&
 	    wanted.map_cursor == dash->view->ask.map_cursor && wanted.ages == dash->view->ask.ages)
 		return;
 	ui_dash_order(dash, &(struct ui_order){ .kind = UI_ORDER_ASK, .ask = wanted });
 }
 
-/* ---------------------------------------------------------------------------------------------- time */
+/* ----------------------------------------------------------------------------------------------
+ * time */
 
 void ui_dash_order(struct ui_dash *dash, const struct ui_order *order)
 {
@@ -170,7 +179,8 @@ bool ui_dash_is_behind(const struct ui_dash *dash)
 
 bool ui_dash_is_busy(const struct ui_dash *dash)
 {
-	return dash->playing || dash->view->follow || dash->message_frames || ui_dash_is_behind(dash);
+	return dash->playing || dash->view->follow || dash->message_frames ||
+	       ui_dash_is_behind(dash);
 }
 
 static void take_view(struct ui_dash *dash)
@@ -216,17 +226,19 @@ void ui_dash_frame(struct ui_dash *dash, uint64_t elapsed_ns)
 	take_view(dash);
 	if (dash->message_frames > 0)
 		dash->message_frames--;
-	if (dash->view->ready && dash->view->clock_ns >= dash->view->end_ns && !dash->view->follow &&
-	    dash->view->executed == dash->ordered)
+	if (dash->view->ready && dash->view->clock_ns >= dash->view->end_ns &&
+	    !dash->view->follow && dash->view->executed == dash->ordered)
 		dash->playing = false;
 	if (dash->playing && dash->view->ready)
 		play(dash, elapsed_ns);
 	if (dash->view->follow)
-		ui_dash_order(dash, &(struct ui_order){ .kind = UI_ORDER_POLL, .time_ns = elapsed_ns });
+		ui_dash_order(dash,
+			      &(struct ui_order){ .kind = UI_ORDER_POLL, .time_ns = elapsed_ns });
 	ask(dash);
 }
 
-/* ------------------------------------------------------------------------------------------- writing */
+/* -------------------------------------------------------------------------------------------
+ * writing */
 
 static enum zr_err write_grid(const struct ui_grid *grid, const char *path)
 {
@@ -238,7 +250,8 @@ static enum zr_err write_grid(const struct ui_grid *grid, const char *path)
 	ui_grid_print_as(grid, ui_grid_format_of(path), out);
 	failed = ferror(out) != 0;
 	if (fclose(out) != 0 || failed)
-		return zr_fail(ZR_IO, "writing the screen to '%s': the file could not be written", path);
+		return zr_fail(ZR_IO, "writing the screen to '%s': the file could not be written",
+			       path);
 	return ZR_OK;
 }
 

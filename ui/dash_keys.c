@@ -9,7 +9,8 @@ enum { ZOOM_MAX = 40, PAGE_ROWS = 10 };
 
 static const uint64_t second = 1'000'000'000;
 
-/* -------------------------------------------------------------------------------------------- moving */
+/* --------------------------------------------------------------------------------------------
+ * moving */
 
 static void toggle_play(struct ui_dash *dash, int key)
 {
@@ -33,8 +34,11 @@ static void jump_key(struct ui_dash *dash, int key)
 	static const struct {
 		int key;
 		enum play_jump to;
-	} jumps[] = { { '.', PLAY_TO_EVENT }, { 'w', PLAY_TO_WALK }, { 'k', PLAY_TO_WAKEUP },
-		      { 'r', PLAY_TO_STORM }, { 'b', PLAY_TO_BURST } };
+	} jumps[] = { { '.', PLAY_TO_EVENT },
+		      { 'w', PLAY_TO_WALK },
+		      { 'k', PLAY_TO_WAKEUP },
+		      { 'r', PLAY_TO_STORM },
+		      { 'b', PLAY_TO_BURST } };
 
 	for (size_t i = 0; i < sizeof(jumps) / sizeof(jumps[0]); i++)
 		if (jumps[i].key == key)
@@ -101,7 +105,8 @@ static void seek_end(struct ui_dash *dash, int key)
 	ui_dash_go(dash, key == UI_KEY_HOME ? dash->view->first_ns : dash->view->end_ns);
 }
 
-/* ----------------------------------------------------------------------------------------- bookmarks */
+/* -----------------------------------------------------------------------------------------
+ * bookmarks */
 
 static void toggle_bookmark(struct ui_dash *dash, int key)
 {
@@ -121,7 +126,8 @@ static void toggle_bookmark(struct ui_dash *dash, int key)
 		ui_dash_say(dash, "there are %d bookmarks already", UI_BOOKMARKS);
 		return;
 	}
-	memmove(&dash->bookmarks[i + 1], &dash->bookmarks[i], (dash->n_bookmarks - i) * sizeof(now));
+	memmove(&dash->bookmarks[i + 1], &dash->bookmarks[i],
+		(dash->n_bookmarks - i) * sizeof(now));
 	dash->bookmarks[i] = now;
 	dash->n_bookmarks++;
 }
@@ -142,7 +148,8 @@ static void to_bookmark(struct ui_dash *dash, int key)
 		ui_dash_go(dash, *found);
 }
 
-/* --------------------------------------------------------------------------------------------- lanes */
+/* ---------------------------------------------------------------------------------------------
+ * lanes */
 
 static void next_lane(struct ui_dash *dash, int key)
 {
@@ -188,8 +195,7 @@ static void clone_lane(struct ui_dash *dash, int key)
 static void remove_lane(struct ui_dash *dash, int key)
 {
 	(void)key;
-	ui_dash_order(dash,
-		      &(struct ui_order){ .kind = UI_ORDER_REMOVE, .lane = dash->selected });
+	ui_dash_order(dash, &(struct ui_order){ .kind = UI_ORDER_REMOVE, .lane = dash->selected });
 }
 
 static void open_prompt(struct ui_dash *dash, int key)
@@ -208,11 +214,13 @@ static void open_prompt(struct ui_dash *dash, int key)
 		return;
 	default:
 		snprintf(name, sizeof(name), "%s.session", dash->title);
-		ui_prompt_open(dash, key == 'W' ? UI_PROMPT_SAVE_SESSION : UI_PROMPT_LOAD_SESSION, name);
+		ui_prompt_open(dash, key == 'W' ? UI_PROMPT_SAVE_SESSION : UI_PROMPT_LOAD_SESSION,
+			       name);
 	}
 }
 
-/* ----------------------------------------------------------------------------------- panels and modes */
+/* ----------------------------------------------------------------------------------- panels and
+ * modes */
 
 static void next_panel(struct ui_dash *dash, int key)
 {
@@ -250,7 +258,8 @@ static void quit(struct ui_dash *dash, int key)
 	dash->quit = true;
 }
 
-/* ----------------------------------------------------------------------------------------------- map */
+/* -----------------------------------------------------------------------------------------------
+ * map */
 
 static void move_cursor(struct ui_dash *dash, int64_t slots)
 {
@@ -303,16 +312,21 @@ static void list_slot(struct ui_dash *dash, int key)
 	(void)key;
 	dash->mode = UI_MODE_LIST;
 	dash->list_row = 0;
-	ui_dash_order(dash, &(struct ui_order){ .kind = UI_ORDER_LIST, .time_ns = dash->map_cursor });
+	ui_dash_order(dash,
+		      &(struct ui_order){ .kind = UI_ORDER_LIST, .time_ns = dash->map_cursor });
 }
 
-/* ---------------------------------------------------------------------------------------------- list */
+/* ----------------------------------------------------------------------------------------------
+ * list */
 
 static void move_in_list(struct ui_dash *dash, int key)
 {
 	int n = (int)dash->view->list.n, row = dash->list_row;
 
-	row += key == UI_KEY_UP ? -1 : key == UI_KEY_DOWN ? 1 : key == UI_KEY_PAGE_UP ? -PAGE_ROWS : PAGE_ROWS;
+	row += key == UI_KEY_UP	       ? -1
+	       : key == UI_KEY_DOWN    ? 1
+	       : key == UI_KEY_PAGE_UP ? -PAGE_ROWS
+				       : PAGE_ROWS;
 	dash->list_row = row < 0 || !n ? 0 : row < n ? row : n - 1;
 }
 
@@ -328,9 +342,16 @@ static void go_to_row(struct ui_dash *dash, int key)
 	ui_dash_go(dash, list->rows[dash->list_row].time_ns + 1);
 }
 
-/* --------------------------------------------------------------------------------------------- table */
+/* ---------------------------------------------------------------------------------------------
+ * table */
 
-enum { RACE = UI_MODE_RACE, MAP = UI_MODE_MAP, LIST = UI_MODE_LIST, MOVE = RACE | MAP, ALL = RACE | MAP | LIST };
+enum {
+	RACE = UI_MODE_RACE,
+	MAP = UI_MODE_MAP,
+	LIST = UI_MODE_LIST,
+	MOVE = RACE | MAP,
+	ALL = RACE | MAP | LIST
+};
 
 static const struct ui_key_row key_rows[] = {
 	{ { ' ' }, "space", "play, pause", "play", ALL, toggle_play },
@@ -339,8 +360,17 @@ static const struct ui_key_row key_rows[] = {
 	{ { ',' }, ",", "one second on", NULL, MOVE, one_second },
 	{ { '+', '=', '-' }, "+ -", "faster, slower", "speed", RACE, change_speed },
 	{ { '*' }, "*", "as fast as it goes", NULL, MOVE, full_speed },
-	{ { UI_KEY_LEFT, UI_KEY_RIGHT, 'h', 'l' }, "left right", "1% back, on (h l)", NULL, RACE, seek_little },
-	{ { UI_KEY_SHIFT_LEFT, UI_KEY_SHIFT_RIGHT, 'H', 'L' }, "shift + these", "10% back, on (H L)", NULL, MOVE,
+	{ { UI_KEY_LEFT, UI_KEY_RIGHT, 'h', 'l' },
+	  "left right",
+	  "1% back, on (h l)",
+	  NULL,
+	  RACE,
+	  seek_little },
+	{ { UI_KEY_SHIFT_LEFT, UI_KEY_SHIFT_RIGHT, 'H', 'L' },
+	  "shift + these",
+	  "10% back, on (H L)",
+	  NULL,
+	  MOVE,
 	  seek_far },
 	{ { UI_KEY_HOME, UI_KEY_END }, "home end", "to start, to end", NULL, RACE, seek_end },
 	{ { 'g' }, "g", "next gap: lost events", "gap", MOVE, next_gap },
@@ -360,12 +390,20 @@ static const struct ui_key_row key_rows[] = {
 	{ { 'W', 'O' }, "W O", "store, load a session", NULL, RACE, open_prompt },
 	{ { 'v', 'V' }, "v V", "other panels", "view", MOVE, next_panel },
 	{ { 'f' }, "f", "move on the map", "map", RACE, enter_map },
-	{ { UI_KEY_LEFT, UI_KEY_RIGHT, UI_KEY_UP, UI_KEY_DOWN, UI_KEY_HOME, UI_KEY_END }, "map: arrows",
-	  "move the cursor", NULL, MAP, move_on_map },
+	{ { UI_KEY_LEFT, UI_KEY_RIGHT, UI_KEY_UP, UI_KEY_DOWN, UI_KEY_HOME, UI_KEY_END },
+	  "map: arrows",
+	  "move the cursor",
+	  NULL,
+	  MAP,
+	  move_on_map },
 	{ { '+', '=', '-', '0' }, "map: + - 0", "zoom in, out, fit", "zoom", MAP, zoom },
 	{ { UI_KEY_ENTER }, "map: enter", "events of the slot", "events", MAP, list_slot },
-	{ { UI_KEY_UP, UI_KEY_DOWN, UI_KEY_PAGE_UP, UI_KEY_PAGE_DOWN }, "list: up down", "choose an event", "choose",
-	  LIST, move_in_list },
+	{ { UI_KEY_UP, UI_KEY_DOWN, UI_KEY_PAGE_UP, UI_KEY_PAGE_DOWN },
+	  "list: up down",
+	  "choose an event",
+	  "choose",
+	  LIST,
+	  move_in_list },
 	{ { UI_KEY_ENTER }, "list: enter", "go to the event", "go", LIST, go_to_row },
 	{ { UI_KEY_ESCAPE, 'f' }, "esc", "leave list, map", "back", MAP | LIST, leave },
 	{ { 's' }, "s", "write the screen to file", NULL, ALL, open_prompt },
@@ -407,7 +445,8 @@ void ui_dash_key(struct ui_dash *dash, int key)
 		}
 }
 
-/* --------------------------------------------------------------------------------------------- mouse */
+/* ---------------------------------------------------------------------------------------------
+ * mouse */
 
 static void click_timeline(struct ui_dash *dash, const struct ui_layout *layout, int x)
 {
@@ -416,10 +455,12 @@ static void click_timeline(struct ui_dash *dash, const struct ui_layout *layout,
 
 	if (w < 2 || at < 0 || at >= w)
 		return;
-	ui_dash_go(dash, view->first_ns + (view->end_ns - view->first_ns) / (uint64_t)(w - 1) * (uint64_t)at);
+	ui_dash_go(dash, view->first_ns + (view->end_ns - view->first_ns) / (uint64_t)(w - 1) *
+						  (uint64_t)at);
 }
 
-static void click_lane(struct ui_dash *dash, const struct ui_layout *layout, const struct ui_mouse *mouse)
+static void click_lane(struct ui_dash *dash, const struct ui_layout *layout,
+		       const struct ui_mouse *mouse)
 {
 	int first, shown;
 

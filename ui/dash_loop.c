@@ -2,8 +2,8 @@
 /*
  * The loop of dash_loop.h.
  *
- * A key is acted upon when it comes, and drawn at once; time passes in frames of a tenth of a second. When nothing
- * moves the loop waits without a timeout and takes no CPU.
+ * A key is acted upon when it comes, and drawn at once; time passes in frames of a tenth of a
+ * second. When nothing moves the loop waits without a timeout and takes no CPU.
  */
 #include "ui/dash_loop.h"
 
@@ -59,7 +59,8 @@ static enum zr_err loop(struct ui_dash *dash, struct ui_term *term, struct ui_gr
 			return ZR_OK;
 		err = act(dash, grid, term, event, &input);
 		now_ns = ui_monotonic_ns();
-		/* The time of a pause has not passed for the race, nor that of a stopped program. */
+		/* The time of a pause has not passed for the race, nor that of a stopped program.
+		 */
 		if (!busy || now_ns - last_ns > 5 * UI_FRAME_NS)
 			last_ns = now_ns - UI_FRAME_NS;
 		if (now_ns - last_ns < UI_FRAME_NS) {

@@ -67,7 +67,8 @@ static void put_look(const struct ui_grid *grid, const struct ui_cell *cell, FIL
 void ui_grid_print_ansi(const struct ui_grid *grid, FILE *out)
 {
 	for (int y = 0; y < grid->h; y++) {
-		const struct ui_cell *row = grid->cells + (size_t)y * (size_t)grid->w, *before = NULL;
+		const struct ui_cell *row = grid->cells + (size_t)y * (size_t)grid->w,
+				     *before = NULL;
 
 		for (int x = 0; x < grid->w; x++) {
 			char bytes[4];

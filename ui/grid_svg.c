@@ -2,20 +2,23 @@
 /*
  * A grid as an SVG picture; see grid.h.
  *
- * Text is set in runs of one look, stretched to their cells, so that columns stay columns in any monospaced font.
- * Blocks and lines are drawn as rectangles, since fonts leave seams between them. A cell is CELL_W x CELL_H units; the
- * attributes are resolved here: reverse swaps the colours, dim mixes with the background.
+ * Text is set in runs of one look, stretched to their cells, so that columns stay columns in any
+ * monospaced font. Blocks and lines are drawn as rectangles, since fonts leave seams between them.
+ * A cell is CELL_W x CELL_H units; the attributes are resolved here: reverse swaps the colours, dim
+ * mixes with the background.
  */
 #include "ui/looks.h"
 #include "ui/text.h"
 
 enum { CELL_W = 8, CELL_H = 16, BASELINE = 12, FONT = 13, MARGIN = 8 };
 
-static const char paper[] = "#16181d", ink[] = "#d6d9e0", dim_ink[] = "#7d828d", bright_ink[] = "#ffffff";
+static const char paper[] = "#16181d", ink[] = "#d6d9e0", dim_ink[] = "#7d828d",
+		  bright_ink[] = "#ffffff";
 
-static const char *const colours[] = { ink, "#f2777a", "#99cc99", "#e5b95c", "#6699e5", "#cc99cc", "#5fc7d4", ink };
-static const char *const bright[] = { bright_ink, "#ff8f92", "#b5e5b5", "#ffd679", "#8fb8ff", "#e5b3e5", "#8ff0fb",
-				      bright_ink };
+static const char *const colours[] = { ink,	  "#f2777a", "#99cc99", "#e5b95c",
+				       "#6699e5", "#cc99cc", "#5fc7d4", ink };
+static const char *const bright[] = { bright_ink, "#ff8f92", "#b5e5b5", "#ffd679",
+				      "#8fb8ff",  "#e5b3e5", "#8ff0fb", bright_ink };
 
 struct paint {
 	const char *fore, *back;
@@ -93,8 +96,9 @@ static void put_char(uint32_t code, FILE *out)
 
 static void put_rect(int x, int y, const struct part *part, const char *colour, FILE *out)
 {
-	fprintf(out, "<rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" fill=\"%s\"%s/>\n", MARGIN + x + part->x,
-		MARGIN + y + part->y, part->w, part->h, colour, part->shade ? " fill-opacity=\".55\"" : "");
+	fprintf(out, "<rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" fill=\"%s\"%s/>\n",
+		MARGIN + x + part->x, MARGIN + y + part->y, part->w, part->h, colour,
+		part->shade ? " fill-opacity=\".55\"" : "");
 }
 
 static void put_text(const struct ui_cell *row, int x, int end, FILE *out)
@@ -115,7 +119,8 @@ static bool is_blank(const struct ui_cell *row, int x, int end)
 /* The cells [x, end) are of one paint; all are text, or all the same block. */
 static void put_run(const struct ui_cell *row, int x, int end, int y, struct paint paint, FILE *out)
 {
-	struct part part = part_of(row[x].code), whole = { 0, 0, (end - x) * CELL_W, CELL_H, false };
+	struct part part = part_of(row[x].code),
+		    whole = { 0, 0, (end - x) * CELL_W, CELL_H, false };
 	int last = end;
 
 	if (paint.back != paper)
@@ -130,14 +135,15 @@ static void put_run(const struct ui_cell *row, int x, int end, int y, struct pai
 		return;
 	while (row[last - 1].code == ' ')
 		last--;
-	fprintf(out, "<text x=\"%d\" y=\"%d\" textLength=\"%d\" fill=\"%s\"%s>", MARGIN + x * CELL_W,
-		MARGIN + y * CELL_H + BASELINE, (last - x) * CELL_W, paint.fore,
-		paint.bold ? " font-weight=\"bold\"" : "");
+	fprintf(out, "<text x=\"%d\" y=\"%d\" textLength=\"%d\" fill=\"%s\"%s>",
+		MARGIN + x * CELL_W, MARGIN + y * CELL_H + BASELINE, (last - x) * CELL_W,
+		paint.fore, paint.bold ? " font-weight=\"bold\"" : "");
 	put_text(row, x, last, out);
 	fputs("</text>\n", out);
 }
 
-static bool goes_on(const struct ui_grid *grid, const struct ui_cell *first, const struct ui_cell *next)
+static bool goes_on(const struct ui_grid *grid, const struct ui_cell *first,
+		    const struct ui_cell *next)
 {
 	struct part a = part_of(first->code);
 
@@ -153,7 +159,8 @@ void ui_grid_print_svg(const struct ui_grid *grid, FILE *out)
 	int w = grid->w * CELL_W + 2 * MARGIN, h = grid->h * CELL_H + 2 * MARGIN;
 
 	fprintf(out,
-		"<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" width=\"%d\" height=\"%d\" "
+		"<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" width=\"%d\" "
+		"height=\"%d\" "
 		"font-family=\"DejaVu Sans Mono,Menlo,Consolas,monospace\" font-size=\"%d\" "
 		"shape-rendering=\"crispEdges\">\n"
 		"<rect width=\"%d\" height=\"%d\" rx=\"6\" fill=\"%s\"/>\n",

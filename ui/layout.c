@@ -24,12 +24,13 @@ static void place_panels(struct ui_layout *layout, struct ui_rect rect, enum ui_
 
 	for (int i = 0; i < columns * rows; i++) {
 		int column = i % columns, row = i / columns;
-		int left = (rect.w + 1) * column / columns, right = (rect.w + 1) * (column + 1) / columns;
+		int left = (rect.w + 1) * column / columns,
+		    right = (rect.w + 1) * (column + 1) / columns;
 		int top = rect.h * row / rows, bottom = rect.h * (row + 1) / rows;
 
 		layout->places[i].panel = (chosen + (unsigned)i) % UI_PANEL_COUNT;
-		layout->places[i].rect = (struct ui_rect){ rect.x + left, rect.y + top, right - left - 1,
-							   bottom - top };
+		layout->places[i].rect = (struct ui_rect){ rect.x + left, rect.y + top,
+							   right - left - 1, bottom - top };
 	}
 	layout->n_places = columns * rows;
 }

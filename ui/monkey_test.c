@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A monkey at the dashboard: random keys, clicks and sizes, the same ones every time. Whatever it does, every screen
- * can be drawn, holds nothing but characters that may be shown, and the dashboard goes on. ZREEL_MONKEY=N lets it do
- * N steps instead of the few thousand of every day; build with SAN=1 to see more.
+ * A monkey at the dashboard: random keys, clicks and sizes, the same ones every time. Whatever it
+ * does, every screen can be drawn, holds nothing but characters that may be shown, and the
+ * dashboard goes on. ZREEL_MONKEY=N lets it do N steps instead of the few thousand of every day;
+ * build with SAN=1 to see more.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -37,12 +38,14 @@ static int random_below(uint64_t *state, int end)
 	return (int)(random_next(state) % (uint32_t)end);
 }
 
-/* A key of the table more often than any other. It must not quit; and what it types into a prompt for a file must
- * stay in this folder, so no slash and nothing that clears the name. */
+/* A key of the table more often than any other. It must not quit; and what it types into a prompt
+ * for a file must stay in this folder, so no slash and nothing that clears the name. */
 static int random_key(uint64_t *seed, const struct ui_dash *dash)
 {
-	static const int others[] = { UI_KEY_ENTER, UI_KEY_ESCAPE, UI_KEY_BACKSPACE, UI_KEY_UP, UI_KEY_DOWN, 0x80,
-				      0xff,	    UI_KEY_NONE,   '\b',	     999 };
+	static const int others[] = { UI_KEY_ENTER, UI_KEY_ESCAPE, UI_KEY_BACKSPACE,
+				      UI_KEY_UP,    UI_KEY_DOWN,   0x80,
+				      0xff,	    UI_KEY_NONE,   '\b',
+				      999 };
 	const struct ui_key_row *rows = ui_dash_keys();
 	int n = 0, key;
 
@@ -61,9 +64,11 @@ static int random_key(uint64_t *seed, const struct ui_dash *dash)
 
 static void resize(uint64_t *seed, struct ui_dash *dash, struct ui_grid *grid)
 {
-	static const int sizes[][2] = { { 80, 24 }, { 20, 5 }, { 200, 60 }, { 1, 1 }, { 60, 18 }, { 120, 40 } };
+	static const int sizes[][2] = { { 80, 24 }, { 20, 5 },	{ 200, 60 },
+					{ 1, 1 },   { 60, 18 }, { 120, 40 } };
 	int i = random_below(seed, 12);
-	int w = i < 6 ? sizes[i][0] : 1 + random_below(seed, 220), h = i < 6 ? sizes[i][1] : 1 + random_below(seed, 70);
+	int w = i < 6 ? sizes[i][0] : 1 + random_below(seed, 220),
+	    h = i < 6 ? sizes[i][1] : 1 + random_below(seed, 70);
 
 	assert_true(ui_grid_resize(grid, w, h));
 	ui_dash_resize(dash, w, h);
@@ -153,7 +158,9 @@ static void whatever_is_pressed_the_dashboard_goes_on(void **state)
 static void the_worker_can_be_interrupted_at_any_time(void **state)
 {
 	static const char *const policies[] = { "unbatched", "batched" };
-	struct ui_pilot_setting setting = { .runs = "/nowhere", .policies = policies, .n_policies = 2 };
+	struct ui_pilot_setting setting = { .runs = "/nowhere",
+					    .policies = policies,
+					    .n_policies = 2 };
 	char path[] = "/tmp/zreel-monkey-XXXXXX", file[64];
 	struct ui_grid grid = { 0 };
 	uint64_t seed = 7;

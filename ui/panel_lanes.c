@@ -6,7 +6,8 @@
  *   ▕██████████│   ▏           pool, with the accept threshold
  *   1.05 of 1.17 MiB  90%      or REFUSING
  *                all  last 1s
- *   pages/request  1.51  1.66+ a figure of the whole run so far, and of the last steps; + better, - worse
+ *   pages/request  1.51  1.66+ a figure of the whole run so far, and of the last steps; + better, -
+ * worse
  *   ...                        than lane 1 beyond noise (verdict.h)
  *   curve of pages a request, where there is room
  */
@@ -51,8 +52,12 @@ static void draw_pool(struct ui_grid *grid, struct ui_rect rect, const struct si
 	double part = part_of(state->pool_pages, state->pool_limit_pages);
 	struct ui_gauge gauge = {
 		.part = part,
-		.mark = state->pool_limit_pages ? part_of(state->accept_pages, state->pool_limit_pages) : -1,
-		.role = state->refusing ? UI_ROLE_BAD : part > 0.9 ? UI_ROLE_WARN : UI_ROLE_CHART,
+		.mark = state->pool_limit_pages
+				? part_of(state->accept_pages, state->pool_limit_pages)
+				: -1,
+		.role = state->refusing ? UI_ROLE_BAD
+			: part > 0.9	? UI_ROLE_WARN
+					: UI_ROLE_CHART,
 	};
 	char label[16] = " REFUSING";
 
@@ -90,9 +95,9 @@ static void put_value(struct ui_grid *grid, struct ui_rect cell, double value, i
 		      enum ui_verdict verdict)
 {
 	struct ui_pen pen = ui_pen_at(grid, cell, 0);
-	enum ui_role role = verdict == UI_BETTER ? UI_ROLE_GOOD :
-			    verdict == UI_WORSE	 ? UI_ROLE_WARN :
-						   UI_ROLE_NORMAL;
+	enum ui_role role = verdict == UI_BETTER  ? UI_ROLE_GOOD
+			    : verdict == UI_WORSE ? UI_ROLE_WARN
+						  : UI_ROLE_NORMAL;
 	struct ui_small text = ui_number(value, decimals);
 
 	if ((int)strlen(text.text) > cell.w - 1)
@@ -104,8 +109,8 @@ static void put_value(struct ui_grid *grid, struct ui_rect cell, double value, i
 			    (struct ui_cell){ verdict == UI_BETTER ? '+' : '-', (uint8_t)role, 0 });
 }
 
-static void draw_figure(struct ui_grid *grid, struct ui_rect row, const struct ui_view *view, uint32_t lane,
-			enum ui_figure figure)
+static void draw_figure(struct ui_grid *grid, struct ui_rect row, const struct ui_view *view,
+			uint32_t lane, enum ui_figure figure)
 {
 	static const struct play_lane_totals zero;
 	const struct play_lane_totals *now = &view->now.lane[lane];
@@ -117,8 +122,8 @@ static void draw_figure(struct ui_grid *grid, struct ui_rect row, const struct u
 	int decimals = ui_figure_decimals(figure);
 
 	ui_pen_text(&pen, UI_ROLE_DIM, ui_figure_label(figure));
-	put_value(grid, all, ui_figure_between(&zero, now, view->clock_ns - view->first_ns, figure), decimals,
-		  ui_verdict_of(view, figure, lane, 0));
+	put_value(grid, all, ui_figure_between(&zero, now, view->clock_ns - view->first_ns, figure),
+		  decimals, ui_verdict_of(view, figure, lane, 0));
 	put_value(grid, last, ui_figure_between(then, now, window_ns(view), figure), decimals,
 		  ui_verdict_of(view, figure, lane, UI_WINDOW_STEPS));
 }
@@ -126,7 +131,8 @@ static void draw_figure(struct ui_grid *grid, struct ui_rect row, const struct u
 static void draw_heads(struct ui_grid *grid, struct ui_rect row, const struct ui_view *view)
 {
 	int value_w = value_width(row.w);
-	struct ui_pen pen = ui_pen_at(grid, (struct ui_rect){ row.x, row.y, row.w - value_w - 1, 1 }, 0);
+	struct ui_pen pen =
+		ui_pen_at(grid, (struct ui_rect){ row.x, row.y, row.w - value_w - 1, 1 }, 0);
 	char text[64];
 
 	ui_pen_right(&pen, UI_ROLE_DIM, "all");
@@ -135,13 +141,15 @@ static void draw_heads(struct ui_grid *grid, struct ui_rect row, const struct ui
 	ui_pen_right(&pen, UI_ROLE_DIM, text);
 }
 
-/* The top of the pages-per-request scale: one for all lanes, so that they can be compared by eye. */
+/* The top of the pages-per-request scale: one for all lanes, so that they can be compared by eye.
+ */
 static double ratio_top(const struct ui_view *view, int columns)
 {
 	double values[UI_GRID_MAX], most = 0;
 
 	for (uint32_t lane = 0; lane < view->n_lanes; lane++) {
-		ui_curve_values(view, UI_CURVE_LANE, UI_FIGURE_PAGES_PER_REQUEST, lane, values, columns);
+		ui_curve_values(view, UI_CURVE_LANE, UI_FIGURE_PAGES_PER_REQUEST, lane, values,
+				columns);
 		for (int x = 0; x < columns; x++)
 			if (values[x] > most)
 				most = values[x];
@@ -162,7 +170,8 @@ static void draw_axis(struct ui_grid *grid, struct ui_rect chart, double top)
 	ui_pen_right(&pen, UI_ROLE_DIM, "1");
 }
 
-static void draw_ratio(struct ui_grid *grid, struct ui_rect rect, const struct ui_view *view, uint32_t lane)
+static void draw_ratio(struct ui_grid *grid, struct ui_rect rect, const struct ui_view *view,
+		       uint32_t lane)
 {
 	struct ui_rect chart = { rect.x, rect.y, rect.w - AXIS_W, rect.h };
 	double values[UI_GRID_MAX], top;
@@ -175,20 +184,23 @@ static void draw_ratio(struct ui_grid *grid, struct ui_rect rect, const struct u
 	draw_axis(grid, chart, top);
 }
 
-static void draw_title(struct ui_grid *grid, struct ui_rect rect, const struct ui_dash *dash, uint32_t lane)
+static void draw_title(struct ui_grid *grid, struct ui_rect rect, const struct ui_dash *dash,
+		       uint32_t lane)
 {
 	const struct ui_lane_view *it = &dash->view->lanes[lane];
 	bool selected = lane == dash->selected;
 	struct ui_pen pen = ui_pen_at(grid, rect, 0);
 
 	ui_grid_fill(grid, (struct ui_rect){ rect.x, rect.y, rect.w, 1 },
-		     selected ? (struct ui_cell){ ' ', UI_ROLE_SELECTED, 0 } :
-				ui_glyph_cell(grid, UI_GLYPH_LINE, UI_ROLE_DIM));
-	ui_pen_printf(&pen, selected ? UI_ROLE_SELECTED : UI_ROLE_BOLD, "%u %s ", lane + 1, it->policy.text);
+		     selected ? (struct ui_cell){ ' ', UI_ROLE_SELECTED, 0 }
+			      : ui_glyph_cell(grid, UI_GLYPH_LINE, UI_ROLE_DIM));
+	ui_pen_printf(&pen, selected ? UI_ROLE_SELECTED : UI_ROLE_BOLD, "%u %s ", lane + 1,
+		      it->policy.text);
 }
 
 /* A lane that is not at the clock has no figures that could be compared. */
-static void draw_catching_up(struct ui_grid *grid, struct ui_rect rect, const struct ui_lane_view *lane)
+static void draw_catching_up(struct ui_grid *grid, struct ui_rect rect,
+			     const struct ui_lane_view *lane)
 {
 	struct ui_gauge gauge = { .part = lane->caught_up, .mark = -1, .role = UI_ROLE_DIM };
 	struct ui_pen pen = ui_pen_at(grid, rect, 2);
@@ -197,7 +209,8 @@ static void draw_catching_up(struct ui_grid *grid, struct ui_rect rect, const st
 	ui_pen_printf(&pen, UI_ROLE_DIM, "catching up %.0f%%", 100 * lane->caught_up);
 }
 
-static void draw_lane(struct ui_grid *grid, struct ui_rect rect, const struct ui_dash *dash, uint32_t lane)
+static void draw_lane(struct ui_grid *grid, struct ui_rect rect, const struct ui_dash *dash,
+		      uint32_t lane)
 {
 	const struct ui_view *view = dash->view;
 	int rows = ui_min(UI_LANE_ROWS - HEAD_ROWS, rect.h - HEAD_ROWS);
@@ -211,13 +224,15 @@ static void draw_lane(struct ui_grid *grid, struct ui_rect rect, const struct ui
 	if (rect.h > HEAD_ROWS)
 		draw_heads(grid, (struct ui_rect){ rect.x, rect.y + 3, rect.w, 1 }, view);
 	for (int i = 0; i < rows; i++)
-		draw_figure(grid, (struct ui_rect){ rect.x, rect.y + HEAD_ROWS + i, rect.w, 1 }, view, lane,
-			    (enum ui_figure)i);
-	draw_ratio(grid, (struct ui_rect){ rect.x, rect.y + UI_LANE_ROWS, rect.w, rect.h - UI_LANE_ROWS }, view,
-		   lane);
+		draw_figure(grid, (struct ui_rect){ rect.x, rect.y + HEAD_ROWS + i, rect.w, 1 },
+			    view, lane, (enum ui_figure)i);
+	draw_ratio(grid,
+		   (struct ui_rect){ rect.x, rect.y + UI_LANE_ROWS, rect.w, rect.h - UI_LANE_ROWS },
+		   view, lane);
 }
 
-void ui_panel_lanes(struct ui_grid *grid, const struct ui_layout *layout, const struct ui_dash *dash)
+void ui_panel_lanes(struct ui_grid *grid, const struct ui_layout *layout,
+		    const struct ui_dash *dash)
 {
 	int first, shown;
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The map of the slots that the trace touches, of the selected lane, and the list of a slot's events.
+ * The map of the slots that the trace touches, of the selected lane, and the list of a slot's
+ * events.
  *
- * The map reads like a page: slots ascend to the right, then down. From afar a cell is two spots of many slots,
- * told apart by colour (or one, where there are no colours); with a slot a cell, pages that one swap I/O wrote are
- * joined to a line.
+ * The map reads like a page: slots ascend to the right, then down. From afar a cell is two spots of
+ * many slots, told apart by colour (or one, where there are no colours); with a slot a cell, pages
+ * that one swap I/O wrote are joined to a line.
  */
 #include <stdio.h>
 #include <string.h>
@@ -37,9 +38,9 @@ static enum ui_spot kind_of(uint8_t spot)
 
 static struct ui_cell whole_cell(const struct ui_grid *grid, enum ui_spot spot)
 {
-	uint32_t code = grid->ascii || looks[spot].glyph == UI_GLYPH_COUNT ?
-				(uint32_t)looks[spot].ascii :
-				ui_glyph(grid, looks[spot].glyph);
+	uint32_t code = grid->ascii || looks[spot].glyph == UI_GLYPH_COUNT
+				? (uint32_t)looks[spot].ascii
+				: ui_glyph(grid, looks[spot].glyph);
 
 	return (struct ui_cell){ code, (uint8_t)looks[spot].role, 0 };
 }
@@ -56,7 +57,8 @@ static struct ui_cell half_cell(const struct ui_grid *grid, enum ui_spot upper, 
 }
 
 /* One slot: on disk, its place in its run. */
-static struct ui_cell single_cell(const struct ui_grid *grid, const struct ui_view *view, uint32_t i)
+static struct ui_cell single_cell(const struct ui_grid *grid, const struct ui_view *view,
+				  uint32_t i)
 {
 	enum ui_spot spot = kind_of(view->spots[i]);
 	bool joins = view->spots[i] & UI_SPOT_JOINS;
@@ -65,9 +67,9 @@ static struct ui_cell single_cell(const struct ui_grid *grid, const struct ui_vi
 	if (spot != UI_SPOT_DISK && spot != UI_SPOT_WRITING)
 		return whole_cell(grid, spot);
 	return ui_glyph_cell(grid,
-			     joins  ? UI_GLYPH_RUN :
-			     joined ? UI_GLYPH_RUN_END :
-				      UI_GLYPH_ALONE,
+			     joins    ? UI_GLYPH_RUN
+			     : joined ? UI_GLYPH_RUN_END
+				      : UI_GLYPH_ALONE,
 			     looks[spot].role);
 }
 
@@ -100,7 +102,8 @@ static void draw_spots(struct ui_grid *grid, struct ui_rect rect, const struct u
 static void draw_cursor(struct ui_grid *grid, struct ui_rect rect, const struct ui_dash *dash,
 			const struct ui_map_window *window)
 {
-	uint64_t spot = window->slots ? (dash->map_cursor - window->at) * window->spots / window->slots : 0;
+	uint64_t spot =
+		window->slots ? (dash->map_cursor - window->at) * window->spots / window->slots : 0;
 	int row = (int)(spot / (uint64_t)rect.w), y = window->halves ? row / 2 : row;
 
 	if (dash->map_cursor < window->at || y >= rect.h)
@@ -148,7 +151,9 @@ static void draw_slot(struct ui_grid *grid, struct ui_rect rect, const struct ui
 	struct ui_pen pen = ui_pen_at(grid, rect, rect.h - 2);
 
 	if (dash->mode != UI_MODE_MAP || !at->known) {
-		ui_pen_text(&pen, UI_ROLE_DIM, "f or a click puts a cursor on the map: who owns a slot, and its events");
+		ui_pen_text(
+			&pen, UI_ROLE_DIM,
+			"f or a click puts a cursor on the map: who owns a slot, and its events");
 		return;
 	}
 	ui_pen_printf(&pen, UI_ROLE_BOLD, "slot %u:%s ", at->area, ui_count(at->slot).text);
@@ -182,7 +187,8 @@ void ui_panel_map(struct ui_grid *grid, struct ui_rect rect, const struct ui_das
 	if (window.spots)
 		ui_pen_printf(&pen, UI_ROLE_DIM, "%s of %s slots in use by the trace, %s a spot ",
 			      ui_count(window.slots).text, ui_count(dash->view->map_all).text,
-			      ui_number((double)window.slots / window.spots, window.singles ? 0 : 1).text);
+			      ui_number((double)window.slots / window.spots, window.singles ? 0 : 1)
+				      .text);
 	/* Right after a change of size the worker has not looked yet. */
 	if (window.spots && dash->view->ask.spots == window.spots) {
 		draw_spots(grid, spots, dash, &window);
@@ -193,23 +199,26 @@ void ui_panel_map(struct ui_grid *grid, struct ui_rect rect, const struct ui_das
 	draw_legend(grid, rect, window.halves);
 }
 
-/* ---------------------------------------------------------------------------------------------- list */
+/* ----------------------------------------------------------------------------------------------
+ * list */
 
-static void draw_row(struct ui_grid *grid, struct ui_rect rect, int row, const struct ui_dash *dash, uint32_t i)
+static void draw_row(struct ui_grid *grid, struct ui_rect rect, int row, const struct ui_dash *dash,
+		     uint32_t i)
 {
 	const struct ui_list_view *list = &dash->view->list;
 	const struct db_event *event = &list->rows[i];
 	bool chosen = (int)i == dash->list_row;
-	enum ui_role role = chosen					 ? UI_ROLE_SELECTED :
-			    event->time_ns >= dash->view->clock_ns ? UI_ROLE_DIM :
-								     UI_ROLE_NORMAL;
+	enum ui_role role = chosen				     ? UI_ROLE_SELECTED
+			    : event->time_ns >= dash->view->clock_ns ? UI_ROLE_DIM
+								     : UI_ROLE_NORMAL;
 	struct ui_pen pen = ui_pen_at(grid, rect, row);
 	const char *outcome = db_event_outcome(event);
 
 	if (chosen)
 		ui_grid_fill(grid, (struct ui_rect){ rect.x, rect.y + row, rect.w, 1 },
 			     (struct ui_cell){ ' ', UI_ROLE_SELECTED, 0 });
-	ui_pen_printf(&pen, role, "%14s  %-7s %-9s", ui_clock(event->time_ns - dash->view->first_ns).text,
+	ui_pen_printf(&pen, role, "%14s  %-7s %-9s",
+		      ui_clock(event->time_ns - dash->view->first_ns).text,
 		      db_kind_name(event->kind), outcome ? outcome : "");
 	if (event->kind == DB_OUT && event->len)
 		ui_pen_printf(&pen, role, " %5u B", event->len);
@@ -234,7 +243,8 @@ void ui_panel_list(struct ui_grid *grid, struct ui_rect rect, const struct ui_da
 	ui_pen_printf(&pen, UI_ROLE_DIM, "%s%s ", ui_count(list->n + list->before).text,
 		      list->complete ? "" : " so far");
 	if (list->before)
-		ui_pen_printf(&pen, UI_ROLE_DIM, "(%s earlier ones are not listed) ", ui_count(list->before).text);
+		ui_pen_printf(&pen, UI_ROLE_DIM, "(%s earlier ones are not listed) ",
+			      ui_count(list->before).text);
 	for (int row = 0; row < rows && first + row < (int)list->n; row++)
 		draw_row(grid, rect, row + 1, dash, (uint32_t)(first + row));
 }

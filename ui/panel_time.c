@@ -24,25 +24,26 @@ static uint32_t steps_of(const struct ui_view *view)
 	return steps < 1 ? 1 : steps < PLAY_RACE_STEPS ? (uint32_t)steps : PLAY_RACE_STEPS;
 }
 
-static double value_between(const struct ui_view *view, enum ui_curve curve, enum ui_figure figure, uint32_t lane,
-			    uint32_t from, uint32_t to)
+static double value_between(const struct ui_view *view, enum ui_curve curve, enum ui_figure figure,
+			    uint32_t lane, uint32_t from, uint32_t to)
 {
 	const struct play_totals *a = &view->history.at[from], *b = &view->history.at[to];
 	uint64_t span_ns = (to - from) * view->history.step_ns;
-	uint64_t n = curve == UI_CURVE_OUTS ? b->outs - a->outs :
-		     curve == UI_CURVE_INS  ? b->ins - a->ins :
-					      b->writebacks - a->writebacks;
+	uint64_t n = curve == UI_CURVE_OUTS  ? b->outs - a->outs
+		     : curve == UI_CURVE_INS ? b->ins - a->ins
+					     : b->writebacks - a->writebacks;
 
 	if (curve == UI_CURVE_LANE)
 		return ui_figure_between(&a->lane[lane], &b->lane[lane], span_ns, figure);
 	return span_ns ? (double)n * 1e9 / (double)span_ns : NAN;
 }
 
-void ui_curve_values(const struct ui_view *view, enum ui_curve curve, enum ui_figure figure, uint32_t lane,
-		     double *values, int n)
+void ui_curve_values(const struct ui_view *view, enum ui_curve curve, enum ui_figure figure,
+		     uint32_t lane, double *values, int n)
 {
 	uint32_t steps = steps_of(view);
-	uint32_t known = curve == UI_CURVE_LANE ? view->history.lane_known[lane] : view->history.known;
+	uint32_t known =
+		curve == UI_CURVE_LANE ? view->history.lane_known[lane] : view->history.known;
 
 	for (int x = 0; x < n; x++) {
 		uint32_t from = steps * (uint32_t)x / (uint32_t)n;
@@ -57,7 +58,8 @@ void ui_curve_values(const struct ui_view *view, enum ui_curve curve, enum ui_fi
 	}
 }
 
-void ui_draw_curve(struct ui_grid *grid, struct ui_rect rect, const struct ui_view *view, struct ui_bars bars)
+void ui_draw_curve(struct ui_grid *grid, struct ui_rect rect, const struct ui_view *view,
+		   struct ui_bars bars)
 {
 	uint64_t span = view->end_ns - view->first_ns;
 	double done = span ? (double)(view->clock_ns - view->first_ns) / (double)span : 1;
@@ -66,10 +68,12 @@ void ui_draw_curve(struct ui_grid *grid, struct ui_rect rect, const struct ui_vi
 	ui_chart_bars(grid, (struct ui_rect){ rect.x, rect.y, cursor, rect.h }, &bars);
 	bars.values += cursor;
 	bars.role = UI_ROLE_DIM;
-	ui_chart_bars(grid, (struct ui_rect){ rect.x + cursor, rect.y, rect.w - cursor, rect.h }, &bars);
+	ui_chart_bars(grid, (struct ui_rect){ rect.x + cursor, rect.y, rect.w - cursor, rect.h },
+		      &bars);
 }
 
-/* A gap is a column of its own colour in every chart over time, since rates next to it are too low. */
+/* A gap is a column of its own colour in every chart over time, since rates next to it are too low.
+ */
 static void draw_gaps(struct ui_grid *grid, struct ui_rect rect, const struct ui_view *view)
 {
 	uint32_t steps = steps_of(view);
@@ -77,11 +81,12 @@ static void draw_gaps(struct ui_grid *grid, struct ui_rect rect, const struct ui
 	for (uint32_t i = 0; i < steps; i++)
 		if (view->history.gap[i])
 			for (int y = 0; y < rect.h; y++)
-				ui_grid_put(grid, rect.x + (int)(i * (uint32_t)rect.w / steps), rect.y + y,
-					    (struct ui_cell){ '!', UI_ROLE_BAD, 0 });
+				ui_grid_put(grid, rect.x + (int)(i * (uint32_t)rect.w / steps),
+					    rect.y + y, (struct ui_cell){ '!', UI_ROLE_BAD, 0 });
 }
 
-static void draw_rate(struct ui_grid *grid, struct ui_rect rect, const struct ui_dash *dash, enum ui_curve curve)
+static void draw_rate(struct ui_grid *grid, struct ui_rect rect, const struct ui_dash *dash,
+		      enum ui_curve curve)
 {
 	static const struct {
 		const char *name;
@@ -116,12 +121,13 @@ void ui_panel_time(struct ui_grid *grid, struct ui_rect rect, const struct ui_da
 	for (int i = 0; i < UI_CURVE_LANE; i++) {
 		int top = rect.h * i / UI_CURVE_LANE, bottom = rect.h * (i + 1) / UI_CURVE_LANE;
 
-		draw_rate(grid, (struct ui_rect){ rect.x, rect.y + top, rect.w, bottom - top }, dash,
-			  (enum ui_curve)i);
+		draw_rate(grid, (struct ui_rect){ rect.x, rect.y + top, rect.w, bottom - top },
+			  dash, (enum ui_curve)i);
 	}
 }
 
-/* ------------------------------------------------------------------------------------------ timeline */
+/* ------------------------------------------------------------------------------------------
+ * timeline */
 
 void ui_panel_timeline(struct ui_grid *grid, struct ui_rect rect, const struct ui_dash *dash)
 {
@@ -131,15 +137,17 @@ void ui_panel_timeline(struct ui_grid *grid, struct ui_rect rect, const struct u
 	int goal = ui_time_column(view, view->goal_ns, inner.w);
 
 	ui_grid_put(grid, rect.x, rect.y, ui_glyph_cell(grid, UI_GLYPH_LEFT_END, UI_ROLE_DIM));
-	ui_grid_put(grid, rect.x + rect.w - 1, rect.y, ui_glyph_cell(grid, UI_GLYPH_RIGHT_END, UI_ROLE_DIM));
+	ui_grid_put(grid, rect.x + rect.w - 1, rect.y,
+		    ui_glyph_cell(grid, UI_GLYPH_RIGHT_END, UI_ROLE_DIM));
 	for (int x = 0; x < inner.w; x++)
 		ui_grid_put(grid, inner.x + x, rect.y,
-			    x < cursor ? ui_glyph_cell(grid, UI_GLYPH_HEAVY, UI_ROLE_CURSOR) :
-					 ui_glyph_cell(grid, UI_GLYPH_LINE,
+			    x < cursor ? ui_glyph_cell(grid, UI_GLYPH_HEAVY, UI_ROLE_CURSOR)
+				       : ui_glyph_cell(grid, UI_GLYPH_LINE,
 						       x < goal ? UI_ROLE_CURSOR : UI_ROLE_DIM));
 	draw_gaps(grid, inner, view);
 	for (uint32_t i = 0; i < dash->n_bookmarks; i++)
-		ui_grid_put(grid, inner.x + ui_time_column(view, dash->bookmarks[i], inner.w), rect.y,
-			    ui_glyph_cell(grid, UI_GLYPH_BOOKMARK, UI_ROLE_KEY));
-	ui_grid_put(grid, inner.x + cursor, rect.y, ui_glyph_cell(grid, UI_GLYPH_KNOB, UI_ROLE_CURSOR));
+		ui_grid_put(grid, inner.x + ui_time_column(view, dash->bookmarks[i], inner.w),
+			    rect.y, ui_glyph_cell(grid, UI_GLYPH_BOOKMARK, UI_ROLE_KEY));
+	ui_grid_put(grid, inner.x + cursor, rect.y,
+		    ui_glyph_cell(grid, UI_GLYPH_KNOB, UI_ROLE_CURSOR));
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Why requests are short: of the selected lane, a bar for each cause of a break between two written-back pages
- * (they add up to all breaks), and what would help; and, side by side, the sizes of all lanes' requests and the ages
- * of the selected lane's entries.
+ * Why requests are short: of the selected lane, a bar for each cause of a break between two
+ * written-back pages (they add up to all breaks), and what would help; and, side by side, the sizes
+ * of all lanes' requests and the ages of the selected lane's entries.
  */
 #include <math.h>
 #include <stdio.h>
@@ -21,11 +21,12 @@ static void put_bar(struct ui_pen *pen, double part, enum ui_role role)
 	int w = pen->end - pen->x, eighths = (int)lround(part * 8 * w);
 
 	for (int x = 0; x < w && eighths > 0; x++, eighths -= 8) {
-		uint32_t code = eighths >= 8 ? ui_glyph(pen->grid, UI_GLYPH_FULL) :
-				pen->grid->ascii ? '#' :
-						   0x2590u - (uint32_t)eighths;
+		uint32_t code = eighths >= 8	   ? ui_glyph(pen->grid, UI_GLYPH_FULL)
+				: pen->grid->ascii ? '#'
+						   : 0x2590u - (uint32_t)eighths;
 
-		ui_grid_put(pen->grid, pen->x + x, pen->y, (struct ui_cell){ code, (uint8_t)role, 0 });
+		ui_grid_put(pen->grid, pen->x + x, pen->y,
+			    (struct ui_cell){ code, (uint8_t)role, 0 });
 	}
 }
 
@@ -47,8 +48,8 @@ static int sort_causes(const struct ui_lane_view *lane, int causes[PLAY_BREAK_CO
 	return n;
 }
 
-static void draw_cause(struct ui_grid *grid, struct ui_rect rect, int row, const char *name, uint64_t n,
-		       uint64_t all)
+static void draw_cause(struct ui_grid *grid, struct ui_rect rect, int row, const char *name,
+		       uint64_t n, uint64_t all)
 {
 	struct ui_pen pen = ui_pen_at(grid, rect, row);
 
@@ -68,14 +69,16 @@ static void draw_causes(struct ui_grid *grid, struct ui_rect rect, const struct 
 	for (int i = 0; i < whole; i++) {
 		uint64_t breaks = lane->breaks[causes[i]];
 
-		draw_cause(grid, rect, i, play_break_name((enum play_break)causes[i]), breaks, lane->contexts);
+		draw_cause(grid, rect, i, play_break_name((enum play_break)causes[i]), breaks,
+			   lane->contexts);
 		rest -= breaks < rest ? breaks : rest;
 	}
 	if (whole < n && whole >= 0)
 		draw_cause(grid, rect, whole, "others", rest, lane->contexts);
 }
 
-static void draw_ceiling(struct ui_grid *grid, struct ui_rect rect, int row, const char *name, double ratio)
+static void draw_ceiling(struct ui_grid *grid, struct ui_rect rect, int row, const char *name,
+			 double ratio)
 {
 	struct ui_pen pen = ui_pen_at(grid, rect, row);
 
@@ -83,7 +86,8 @@ static void draw_ceiling(struct ui_grid *grid, struct ui_rect rect, int row, con
 	ui_pen_printf(&pen, UI_ROLE_BOLD, "%8s", ui_number(ratio, 2).text);
 }
 
-static void draw_ceilings(struct ui_grid *grid, struct ui_rect rect, const struct ui_lane_view *lane)
+static void draw_ceilings(struct ui_grid *grid, struct ui_rect rect,
+			  const struct ui_lane_view *lane)
 {
 	struct ui_pen pen = ui_pen_at(grid, rect, 0);
 
@@ -114,21 +118,26 @@ void ui_panel_why(struct ui_grid *grid, struct ui_rect rect, const struct ui_das
 		ui_pen_text(&pen, UI_ROLE_DIM, "no page was written back yet ");
 		return;
 	}
-	ui_pen_printf(&pen, UI_ROLE_DIM, "%s breaks, %s pages a swap I/O ", ui_count(lane->contexts).text,
+	ui_pen_printf(&pen, UI_ROLE_DIM, "%s breaks, %s pages a swap I/O ",
+		      ui_count(lane->contexts).text,
 		      ui_number((double)lane->pages / (double)lane->contexts, 2).text);
 	if (both)
 		inner.w -= CEILINGS_W + 1;
 	draw_causes(grid, inner, lane);
 	if (both)
-		draw_ceilings(grid, (struct ui_rect){ inner.x + inner.w + 1, inner.y, CEILINGS_W, inner.h }, lane);
+		draw_ceilings(
+			grid,
+			(struct ui_rect){ inner.x + inner.w + 1, inner.y, CEILINGS_W, inner.h },
+			lane);
 }
 
-/* --------------------------------------------------------------------------------------------- sizes */
+/* ---------------------------------------------------------------------------------------------
+ * sizes */
 
 static const char *size_name(int size)
 {
-	static const char *const names[UI_SIZES] = { "1",    "2",	"3-4",	  "5-8", "9-16",
-						       "17-32", "33-64", "65-128", "more" };
+	static const char *const names[UI_SIZES] = { "1",     "2",     "3-4",	 "5-8", "9-16",
+						     "17-32", "33-64", "65-128", "more" };
 
 	return names[size];
 }
@@ -142,7 +151,8 @@ static uint64_t requests_of(const struct ui_lane_view *lane)
 	return all;
 }
 
-static void draw_size(struct ui_grid *grid, struct ui_rect cell, const struct ui_lane_view *lane, int size)
+static void draw_size(struct ui_grid *grid, struct ui_rect cell, const struct ui_lane_view *lane,
+		      int size)
 {
 	struct ui_pen pen = ui_pen_at(grid, cell, 0);
 	double part = share(lane->sizes[size], requests_of(lane));
@@ -175,7 +185,9 @@ static void draw_sizes(struct ui_grid *grid, struct ui_rect rect, const struct u
 		pen = ui_pen_at(grid, rect, size + 1);
 		ui_pen_printf(&pen, UI_ROLE_DIM, "%6s", size_name(size));
 		for (int i = 0; i < shown; i++)
-			draw_size(grid, (struct ui_rect){ rect.x + NAME_W + i * w, rect.y + size + 1, w - 1, 1 },
+			draw_size(grid,
+				  (struct ui_rect){ rect.x + NAME_W + i * w, rect.y + size + 1,
+						    w - 1, 1 },
 				  &view->lanes[i], size);
 	}
 }
@@ -184,7 +196,8 @@ static void draw_ages(struct ui_grid *grid, struct ui_rect rect, const struct ui
 {
 	const struct ui_ages *ages = &view->ages;
 	struct ui_pen pen = ui_pen_at(grid, rect, 0);
-	int skip = ui_max(0, UI_AGES + 1 - rect.h); /* the youngest share a row where there are too few */
+	int skip = ui_max(0, UI_AGES + 1 -
+				     rect.h); /* the youngest share a row where there are too few */
 	uint64_t sum = 0;
 
 	ui_pen_printf(&pen, UI_ROLE_DIM, "ages in the pool of %u%s", view->ask.lane + 1,

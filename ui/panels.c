@@ -2,8 +2,8 @@
 /*
  * What the dashboard looks like: the frame around the panels (layout.h says where things are).
  *
- * Panels read the dashboard and its view and write nothing but cells. All sizes follow from the grid, so a resize is
- * just the next draw; whatever does not fit is cut, never wrapped.
+ * Panels read the dashboard and its view and write nothing but cells. All sizes follow from the
+ * grid, so a resize is just the next draw; whatever does not fit is cut, never wrapped.
  */
 #include "ui/panels.h"
 
@@ -24,7 +24,8 @@ struct ui_pen ui_panel_title(struct ui_grid *grid, struct ui_rect rect, int row,
 	return pen;
 }
 
-/* -------------------------------------------------------------------------------------------- header */
+/* --------------------------------------------------------------------------------------------
+ * header */
 
 static const char *base_name(const char *path)
 {
@@ -53,10 +54,12 @@ static void put_state(struct ui_grid *grid, struct ui_pen *pen, const struct ui_
 	if (!ui_dash_is_fastest(dash))
 		snprintf(speed, sizeof(speed), "x%g", ui_dash_speed(dash));
 	snprintf(state, sizeof(state), "%s %s  %s / %s ", state_name(dash), speed,
-		 ui_clock(clock_ns - view->first_ns).text, ui_clock(view->last_ns - view->first_ns).text);
+		 ui_clock(clock_ns - view->first_ns).text,
+		 ui_clock(view->last_ns - view->first_ns).text);
 	pen->end = grid->w;
-	ui_grid_put(grid, pen->end - (int)strlen(state) - 2, pen->y,
-		    ui_glyph_cell(grid, dash->playing ? UI_GLYPH_PLAY : UI_GLYPH_PAUSE, UI_ROLE_BAR));
+	ui_grid_put(
+		grid, pen->end - (int)strlen(state) - 2, pen->y,
+		ui_glyph_cell(grid, dash->playing ? UI_GLYPH_PLAY : UI_GLYPH_PAUSE, UI_ROLE_BAR));
 	ui_pen_right(pen, UI_ROLE_BAR, state);
 }
 
@@ -81,7 +84,8 @@ static void draw_header(struct ui_grid *grid, struct ui_rect rect, const struct 
 	put_state(grid, &pen, dash);
 }
 
-/* ------------------------------------------------------------------------------------ footer and help */
+/* ------------------------------------------------------------------------------------ footer and
+ * help */
 
 static void draw_prompt(struct ui_grid *grid, struct ui_rect rect, const struct ui_dash *dash)
 {
@@ -97,7 +101,8 @@ static void draw_prompt(struct ui_grid *grid, struct ui_rect rect, const struct 
 	ui_pen_text(&pen, UI_ROLE_NORMAL, typed);
 	ui_pen_text(&pen, UI_ROLE_SELECTED, " ");
 	if (dash->message_frames)
-		ui_pen_printf(&pen, dash->is_error ? UI_ROLE_BAD : UI_ROLE_DIM, "  %s", dash->message);
+		ui_pen_printf(&pen, dash->is_error ? UI_ROLE_BAD : UI_ROLE_DIM, "  %s",
+			      dash->message);
 }
 
 /* A key as the footer shows it: without the mode that it belongs to. */
@@ -120,7 +125,8 @@ static void put_hint(struct ui_pen *pen, const struct ui_key_row *row)
 	ui_pen_printf(pen, UI_ROLE_DIM, " %s", row->hint);
 }
 
-/* Which come first: what only this mode has, then the others; help and quit keep their place at the end. */
+/* Which come first: what only this mode has, then the others; help and quit keep their place at the
+ * end. */
 static int hint_rank(const struct ui_key_row *row, enum ui_mode mode)
 {
 	if (row->keys[0] == '?' || row->keys[0] == 'q')
@@ -137,7 +143,8 @@ static void draw_hints(struct ui_grid *grid, struct ui_rect rect, const struct u
 	for (int rank = 0; rank < 3; rank++) {
 		pen.end = rank < 2 ? end - LAST_W : end;
 		for (const struct ui_key_row *row = ui_dash_keys(); row->shown; row++)
-			if (row->hint && row->modes & dash->mode && hint_rank(row, dash->mode) == rank &&
+			if (row->hint && row->modes & dash->mode &&
+			    hint_rank(row, dash->mode) == rank &&
 			    pen.x + hint_width(row) <= pen.end)
 				put_hint(&pen, row);
 	}
@@ -170,24 +177,28 @@ static void draw_help(struct ui_grid *grid)
 {
 	enum { COLUMN_W = 39, KEY_W = 13 };
 	int n = key_rows(), rows = (n + 1) / 2, w = 2 * COLUMN_W + 2, h = rows + 4;
-	struct ui_rect box = { ui_max((grid->w - w) / 2, 0), ui_max((grid->h - h) / 2, 0), ui_min(w, grid->w),
-			       ui_min(h, grid->h) };
+	struct ui_rect box = { ui_max((grid->w - w) / 2, 0), ui_max((grid->h - h) / 2, 0),
+			       ui_min(w, grid->w), ui_min(h, grid->h) };
 	struct ui_pen pen;
 
 	ui_grid_fill(grid, box, (struct ui_cell){ ' ', UI_ROLE_SELECTED, 0 });
 	pen = ui_pen_at(grid, (struct ui_rect){ box.x + 2, box.y, box.w - 2, box.h }, 0);
-	ui_pen_text(&pen, UI_ROLE_SELECTED, "Keys; the mouse picks lanes, times and slots, its wheel seeks and zooms");
+	ui_pen_text(&pen, UI_ROLE_SELECTED,
+		    "Keys; the mouse picks lanes, times and slots, its wheel seeks and zooms");
 	for (int i = 0; i < n; i++) {
-		struct ui_rect column = { box.x + 2 + (i >= rows) * COLUMN_W, box.y + 1, COLUMN_W, box.h - 3 };
+		struct ui_rect column = { box.x + 2 + (i >= rows) * COLUMN_W, box.y + 1, COLUMN_W,
+					  box.h - 3 };
 		const struct ui_key_row *row = &ui_dash_keys()[i];
 
 		pen = ui_pen_at(grid, column, i % rows);
 		ui_pen_printf(&pen, UI_ROLE_SELECTED, "%-*s %s", KEY_W, row->shown, row->help);
 	}
 	pen = ui_pen_at(grid, (struct ui_rect){ box.x + 2, box.y + box.h - 2, box.w - 4, 2 }, 0);
-	ui_pen_text(&pen, UI_ROLE_SELECTED, "A figure with + or - is better or worse than lane 1's beyond noise: Welch's");
+	ui_pen_text(&pen, UI_ROLE_SELECTED,
+		    "A figure with + or - is better or worse than lane 1's beyond noise: Welch's");
 	pen = ui_pen_at(grid, (struct ui_rect){ box.x + 2, box.y + box.h - 1, box.w - 4, 1 }, 0);
-	ui_pen_text(&pen, UI_ROLE_SELECTED, "test at 5%, over the values of equal steps of the trace.");
+	ui_pen_text(&pen, UI_ROLE_SELECTED,
+		    "test at 5%, over the values of equal steps of the trace.");
 }
 
 static void draw_centred(struct ui_grid *grid, const char *first, const char *second)
@@ -208,7 +219,8 @@ static void draw_too_small(struct ui_grid *grid)
 	draw_centred(grid, first, second);
 }
 
-/* --------------------------------------------------------------------------------------------- screen */
+/* ---------------------------------------------------------------------------------------------
+ * screen */
 
 void ui_dash_draw(const struct ui_dash *dash, struct ui_grid *grid)
 {

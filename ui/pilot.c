@@ -73,7 +73,8 @@ struct ui_pilot {
 	struct ui_view views[VIEWS];
 };
 
-/* ------------------------------------------------------------------------------------------ saying */
+/* ------------------------------------------------------------------------------------------ saying
+ */
 
 __attribute__((format(printf, 2, 3))) static void say(struct ui_pilot *pilot, const char *fmt, ...)
 {
@@ -103,7 +104,8 @@ static void give_up(struct ui_pilot *pilot, enum zr_err err)
 	pilot->err = err;
 }
 
-/* -------------------------------------------------------------------------------------------- set-up */
+/* --------------------------------------------------------------------------------------------
+ * set-up */
 
 static enum zr_err read_names(struct ui_pilot *pilot)
 {
@@ -227,7 +229,8 @@ void ui_pilot_free(struct ui_pilot *pilot)
 	free(pilot);
 }
 
-/* --------------------------------------------------------------------------------------------- names */
+/* ---------------------------------------------------------------------------------------------
+ * names */
 
 static const struct db_memcg *find_memcg(const struct ui_pilot *pilot, uint32_t id)
 {
@@ -270,7 +273,8 @@ static bool is_pid(const struct ui_pilot *pilot, uint32_t task, uint32_t pid)
 	return false;
 }
 
-/* ------------------------------------------------------------------------------------------- orders */
+/* -------------------------------------------------------------------------------------------
+ * orders */
 
 static void go(struct ui_pilot *pilot, uint64_t time_ns)
 {
@@ -296,7 +300,8 @@ static void rebuild(struct ui_pilot *pilot)
 	uint32_t n = play_race_lanes(pilot->race);
 
 	for (uint32_t i = 0; i < n; i++) {
-		snprintf(texts[i], sizeof(texts[i]), "%s", play_race_lane(pilot->race, i).policy->text);
+		snprintf(texts[i], sizeof(texts[i]), "%s",
+			 play_race_lane(pilot->race, i).policy->text);
 		policies[i] = texts[i];
 	}
 	end_search(&pilot->search);
@@ -416,7 +421,8 @@ static void order_store(struct ui_pilot *pilot, const struct ui_order *order)
 		say(pilot, "lane %u is stored in %s", order->lane + 1, path);
 }
 
-/* ----------------------------------------------------------------------------------------- searching */
+/* -----------------------------------------------------------------------------------------
+ * searching */
 
 static enum zr_err start_selector(struct ui_pilot *pilot, struct db_selection *selection)
 {
@@ -446,12 +452,14 @@ static void order_list(struct ui_pilot *pilot, const struct ui_order *order)
 	tell(pilot, err);
 }
 
-static enum zr_err find_slot(struct ui_pilot *pilot, struct db_selection *selection, const char *word)
+static enum zr_err find_slot(struct ui_pilot *pilot, struct db_selection *selection,
+			     const char *word)
 {
 	unsigned area = UINT32_MAX, slot;
 	uint64_t place;
 
-	if (strchr(word, ':') ? sscanf(word, "%u:%u", &area, &slot) != 2 : sscanf(word, "%u", &slot) != 1)
+	if (strchr(word, ':') ? sscanf(word, "%u:%u", &area, &slot) != 2
+			      : sscanf(word, "%u", &slot) != 1)
 		return zr_fail(ZR_USAGE, "'%s' is not a slot: a number, or AREA:NUMBER", word);
 	/* Of several areas, the first that has it. */
 	for (uint32_t i = 0; area == UINT32_MAX && i <= DB_AREA_MAX; i++)
@@ -561,8 +569,8 @@ static void search_on(struct ui_pilot *pilot)
 {
 	struct search *search = &pilot->search;
 	const struct db_batch *batch;
-	enum zr_err err = search->reader ? db_reader_next(search->reader, &batch) :
-					   db_selector_next(search->selector, &batch);
+	enum zr_err err = search->reader ? db_reader_next(search->reader, &batch)
+					 : db_selector_next(search->selector, &batch);
 
 	if (!err && batch) {
 		search_batch(pilot, batch);
@@ -577,7 +585,8 @@ static void search_on(struct ui_pilot *pilot)
 	end_search(search);
 }
 
-/* ------------------------------------------------------------------------------------------- working */
+/* -------------------------------------------------------------------------------------------
+ * working */
 
 static void order_ask(struct ui_pilot *pilot, const struct ui_order *order)
 {
@@ -590,13 +599,19 @@ static void execute(struct ui_pilot *pilot, const struct ui_order *order)
 		void (*act)(struct ui_pilot *pilot, const struct ui_order *order);
 		bool without_race;
 	} acts[] = {
-		[UI_ORDER_TICK] = { order_tick, false },       [UI_ORDER_POLL] = { order_poll, true },
-		[UI_ORDER_GO] = { order_go, false },	       [UI_ORDER_GAP] = { order_gap, false },
+		[UI_ORDER_TICK] = { order_tick, false },
+		[UI_ORDER_POLL] = { order_poll, true },
+		[UI_ORDER_GO] = { order_go, false },
+		[UI_ORDER_GAP] = { order_gap, false },
 		[UI_ORDER_STOP] = { order_stop, false },
-		[UI_ORDER_JUMP] = { order_jump, false },       [UI_ORDER_ADD] = { order_add, false },
-		[UI_ORDER_REPLACE] = { order_replace, false }, [UI_ORDER_REMOVE] = { order_remove, false },
-		[UI_ORDER_STORE] = { order_store, false },     [UI_ORDER_LIST] = { order_list, false },
-		[UI_ORDER_FIND] = { order_find, false },       [UI_ORDER_ASK] = { order_ask, true },
+		[UI_ORDER_JUMP] = { order_jump, false },
+		[UI_ORDER_ADD] = { order_add, false },
+		[UI_ORDER_REPLACE] = { order_replace, false },
+		[UI_ORDER_REMOVE] = { order_remove, false },
+		[UI_ORDER_STORE] = { order_store, false },
+		[UI_ORDER_LIST] = { order_list, false },
+		[UI_ORDER_FIND] = { order_find, false },
+		[UI_ORDER_ASK] = { order_ask, true },
 	};
 
 	if (!pilot->err && (pilot->race || acts[order->kind].without_race))

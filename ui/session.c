@@ -26,8 +26,8 @@ static void put_session(const struct ui_dash *dash, FILE *out)
 	fprintf(out, "%s\n", head);
 	put_line(out, "trace", dash->title);
 	put_line(out, "trace-id", view->trace_id);
-	fprintf(out, "clock %" PRIu64 "\nspeed %g\nselected %u\n", view->clock_ns, ui_dash_speed(dash),
-		dash->selected + 1);
+	fprintf(out, "clock %" PRIu64 "\nspeed %g\nselected %u\n", view->clock_ns,
+		ui_dash_speed(dash), dash->selected + 1);
 	for (uint32_t i = 0; i < view->n_lanes; i++)
 		put_line(out, "lane", view->lanes[i].policy.text);
 	for (uint32_t i = 0; i < dash->n_bookmarks; i++)
@@ -45,9 +45,10 @@ static enum zr_err check_replaceable(const char *path)
 		return ZR_OK;
 	is_session = fgets(line, sizeof(line), in) && strncmp(line, head, sizeof(head) - 1) == 0;
 	fclose(in);
-	return is_session ? ZR_OK :
-			    zr_fail(ZR_EXISTS, "'%s' is there and is not a session; choose another name",
-				    path);
+	return is_session
+		       ? ZR_OK
+		       : zr_fail(ZR_EXISTS,
+				 "'%s' is there and is not a session; choose another name", path);
 }
 
 enum zr_err ui_session_save(const struct ui_dash *dash, const char *path)
@@ -64,24 +65,28 @@ enum zr_err ui_session_save(const struct ui_dash *dash, const char *path)
 	put_session(dash, out);
 	failed = ferror(out) != 0;
 	if (fclose(out) != 0 || failed)
-		return zr_fail(ZR_IO, "storing the session in '%s': the file could not be written", path);
+		return zr_fail(ZR_IO, "storing the session in '%s': the file could not be written",
+			       path);
 	return ZR_OK;
 }
 
-/* ------------------------------------------------------------------------------------------- reading */
+/* -------------------------------------------------------------------------------------------
+ * reading */
 
 static bool parse_number(const char *text, uint64_t *out)
 {
 	int used = 0;
 
-	return text[0] != '-' && sscanf(text, "%" SCNu64 "%n", out, &used) == 1 && text[used] == '\0';
+	return text[0] != '-' && sscanf(text, "%" SCNu64 "%n", out, &used) == 1 &&
+	       text[used] == '\0';
 }
 
 static bool parse_speed(const char *text, double *out)
 {
 	int used = 0;
 
-	return sscanf(text, "%lf%n", out, &used) == 1 && text[used] == '\0' && isfinite(*out) && *out > 0;
+	return sscanf(text, "%lf%n", out, &used) == 1 && text[used] == '\0' && isfinite(*out) &&
+	       *out > 0;
 }
 
 static bool take_lane(struct ui_session *session, const char *text)
@@ -143,7 +148,8 @@ static enum zr_err read_lines(const char *path, FILE *in, struct ui_session *out
 	unsigned n = 1;
 
 	if (!fgets(line, sizeof(line), in) || strncmp(line, head, sizeof(head) - 1) != 0)
-		return zr_fail(ZR_BAD_TEXT, "'%s' is not a session: it does not begin with '%s'", path, head);
+		return zr_fail(ZR_BAD_TEXT, "'%s' is not a session: it does not begin with '%s'",
+			       path, head);
 	while (fgets(line, sizeof(line), in)) {
 		char *value = strchr(line, ' ');
 
@@ -153,7 +159,8 @@ static enum zr_err read_lines(const char *path, FILE *in, struct ui_session *out
 			*value++ = '\0';
 		zr_error_clear();
 		if (!value || !take_line(out, line, value))
-			return zr_fail(ZR_BAD_TEXT, "'%s': line %u, '%.20s %.60s', is not understood", path, n,
+			return zr_fail(ZR_BAD_TEXT,
+				       "'%s': line %u, '%.20s %.60s', is not understood", path, n,
 				       line, value ? value : "");
 	}
 	return out->n_lanes ? ZR_OK : zr_fail(ZR_BAD_TEXT, "'%s': a session without lanes", path);
@@ -172,7 +179,8 @@ enum zr_err ui_session_read(const char *path, struct ui_session *out)
 	return err;
 }
 
-static void order_lane(struct ui_dash *dash, enum ui_order_kind kind, uint32_t lane, const char *policy)
+static void order_lane(struct ui_dash *dash, enum ui_order_kind kind, uint32_t lane,
+		       const char *policy)
 {
 	struct ui_order order = { .kind = kind, .lane = lane };
 
@@ -197,8 +205,10 @@ static void apply_lanes(struct ui_dash *dash, const struct ui_session *session)
 enum zr_err ui_session_apply(struct ui_dash *dash, const struct ui_session *session)
 {
 	if (strcmp(session->trace_id, dash->view->trace_id) != 0)
-		return zr_fail(ZR_NO_DATA, "the session is of another trace, '%.200s'; open it with "
-					   "zreel ui --session", session->trace);
+		return zr_fail(ZR_NO_DATA,
+			       "the session is of another trace, '%.200s'; open it with "
+			       "zreel ui --session",
+			       session->trace);
 	apply_lanes(dash, session);
 	dash->selected = session->selected < session->n_lanes ? session->selected : 0;
 	dash->n_bookmarks = session->n_bookmarks;

@@ -47,13 +47,14 @@ static uint64_t counted(const struct play_lane_totals *from, const struct play_l
 	return 0;
 }
 
-double ui_figure_between(const struct play_lane_totals *from, const struct play_lane_totals *to, uint64_t span_ns,
-			 enum ui_figure figure)
+double ui_figure_between(const struct play_lane_totals *from, const struct play_lane_totals *to,
+			 uint64_t span_ns, enum ui_figure figure)
 {
 	uint64_t requests = to->write_requests - from->write_requests;
 
 	if (figure == UI_FIGURE_PAGES_PER_REQUEST)
-		return requests ? (double)(to->write_pages - from->write_pages) / (double)requests : NAN;
+		return requests ? (double)(to->write_pages - from->write_pages) / (double)requests
+				: NAN;
 	return span_ns ? (double)counted(from, to, figure) * 1e9 / (double)span_ns : NAN;
 }
 
@@ -66,7 +67,8 @@ uint32_t ui_steps_done(const struct ui_view *view)
 	return steps < PLAY_RACE_STEPS ? (uint32_t)steps : PLAY_RACE_STEPS;
 }
 
-static struct ui_sample sample(const struct ui_view *view, enum ui_figure figure, uint32_t lane, uint32_t steps)
+static struct ui_sample sample(const struct ui_view *view, enum ui_figure figure, uint32_t lane,
+			       uint32_t steps)
 {
 	const struct play_history *h = &view->history;
 	double values[PLAY_RACE_STEPS];
@@ -75,8 +77,8 @@ static struct ui_sample sample(const struct ui_view *view, enum ui_figure figure
 	if (done >= h->lane_known[lane])
 		done = h->lane_known[lane] ? h->lane_known[lane] - 1 : 0;
 	for (uint32_t i = steps && done > steps ? done - steps : 0; i < done; i++) {
-		double value = ui_figure_between(&h->at[i].lane[lane], &h->at[i + 1].lane[lane], h->step_ns,
-						 figure);
+		double value = ui_figure_between(&h->at[i].lane[lane], &h->at[i + 1].lane[lane],
+						 h->step_ns, figure);
 
 		if (!isnan(value))
 			values[n++] = value;
@@ -84,7 +86,8 @@ static struct ui_sample sample(const struct ui_view *view, enum ui_figure figure
 	return ui_sample_of(values, n);
 }
 
-enum ui_verdict ui_verdict_of(const struct ui_view *view, enum ui_figure figure, uint32_t lane, uint32_t steps)
+enum ui_verdict ui_verdict_of(const struct ui_view *view, enum ui_figure figure, uint32_t lane,
+			      uint32_t steps)
 {
 	struct ui_sample base, it;
 	bool more;
@@ -94,7 +97,8 @@ enum ui_verdict ui_verdict_of(const struct ui_view *view, enum ui_figure figure,
 		return UI_NO_VERDICT;
 	base = sample(view, figure, 0, steps);
 	it = sample(view, figure, lane, steps);
-	if (base.n < UI_VERDICT_STEPS || it.n < UI_VERDICT_STEPS || !(ui_welch_p(&base, &it) < UI_LEVEL))
+	if (base.n < UI_VERDICT_STEPS || it.n < UI_VERDICT_STEPS ||
+	    !(ui_welch_p(&base, &it) < UI_LEVEL))
 		return UI_NO_VERDICT;
 	more = it.mean > base.mean;
 	return more == (figures[figure].better == UI_MORE) ? UI_BETTER : UI_WORSE;

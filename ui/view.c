@@ -6,7 +6,7 @@
 #include <string.h>
 
 enum {
-	MAP_PROBES = 8,	   /* slots looked at for one spot of the map */
+	MAP_PROBES = 8, /* slots looked at for one spot of the map */
 	AGE_PROBES = 1 << 15,
 };
 
@@ -14,10 +14,12 @@ static const struct {
 	uint64_t ns;
 	const char *name;
 } ages[UI_AGES] = {
-	{ 1'000'000, "< 1 ms" },       { 10'000'000, "< 10 ms" },     { 100'000'000, "< 100 ms" },
-	{ 500'000'000, "< 500 ms" },   { 1'000'000'000, "< 1 s" },    { 2'000'000'000, "< 2 s" },
-	{ 5'000'000'000, "< 5 s" },    { 10'000'000'000, "< 10 s" },  { 30'000'000'000, "< 30 s" },
-	{ 60'000'000'000, "< 1 min" }, { 600'000'000'000, "< 10 min" }, { UINT64_MAX, "older" },
+	{ 1'000'000, "< 1 ms" },	 { 10'000'000, "< 10 ms" },
+	{ 100'000'000, "< 100 ms" },	 { 500'000'000, "< 500 ms" },
+	{ 1'000'000'000, "< 1 s" },	 { 2'000'000'000, "< 2 s" },
+	{ 5'000'000'000, "< 5 s" },	 { 10'000'000'000, "< 10 s" },
+	{ 30'000'000'000, "< 30 s" },	 { 60'000'000'000, "< 1 min" },
+	{ 600'000'000'000, "< 10 min" }, { UINT64_MAX, "older" },
 };
 
 uint64_t ui_age_ns(uint32_t bin)
@@ -41,7 +43,8 @@ const char *ui_spot_name(enum ui_spot spot)
 	return names[spot];
 }
 
-/* -------------------------------------------------------------------------------------------- places */
+/* --------------------------------------------------------------------------------------------
+ * places */
 
 static void sum_up(struct ui_places *places)
 {
@@ -108,7 +111,8 @@ bool ui_slot_place(const struct ui_places *places, uint8_t area, uint32_t slot, 
 	return false;
 }
 
-/* ----------------------------------------------------------------------------------------------- map */
+/* -----------------------------------------------------------------------------------------------
+ * map */
 
 static const uint64_t second = 1'000'000'000;
 
@@ -122,8 +126,8 @@ struct mapper {
 static enum ui_spot spot_of_slot(const struct mapper *mapper, const struct play_slot *slot)
 {
 	static const uint8_t spots[] = {
-		[SIM_SLOT_FREE] = UI_SPOT_FREE, [SIM_SLOT_ZSWAP] = UI_SPOT_ZSWAP,
-		[SIM_SLOT_DISK] = UI_SPOT_DISK, [SIM_SLOT_ZERO] = UI_SPOT_ZERO,
+		[SIM_SLOT_FREE] = UI_SPOT_FREE,	    [SIM_SLOT_ZSWAP] = UI_SPOT_ZSWAP,
+		[SIM_SLOT_DISK] = UI_SPOT_DISK,	    [SIM_SLOT_ZERO] = UI_SPOT_ZERO,
 		[SIM_SLOT_CACHED] = UI_SPOT_CACHED, [SIM_SLOT_UNKNOWN] = UI_SPOT_UNKNOWN,
 	};
 	uint64_t age = mapper->clock_ns > slot->since_ns ? mapper->clock_ns - slot->since_ns : 0;
@@ -162,8 +166,8 @@ static uint8_t single_spot(const struct mapper *mapper, uint64_t place)
 	return spot;
 }
 
-/* What the slots of [from, to) hold most. One that is being written beats all; free ones count only when hardly
- * any other is there, or a sparsely used area would look empty. */
+/* What the slots of [from, to) hold most. One that is being written beats all; free ones count only
+ * when hardly any other is there, or a sparsely used area would look empty. */
 static uint8_t spot_of_range(const struct mapper *mapper, uint64_t from, uint64_t to)
 {
 	uint64_t stride = (to - from + MAP_PROBES - 1) / MAP_PROBES;
@@ -194,8 +198,8 @@ static void fill_map(struct ui_view *view, const struct mapper *mapper)
 		uint64_t from = ask->map_at + ask->map_slots * i / ask->spots;
 		uint64_t to = ask->map_at + ask->map_slots * (i + 1) / ask->spots;
 
-		view->spots[i] = to - from <= 1 ? single_spot(mapper, from) :
-						  spot_of_range(mapper, from, to);
+		view->spots[i] = to - from <= 1 ? single_spot(mapper, from)
+						: spot_of_range(mapper, from, to);
 	}
 }
 
@@ -226,7 +230,8 @@ static void fill_ages(struct ui_view *view, const struct mapper *mapper)
 	}
 }
 
-/* --------------------------------------------------------------------------------------------- lanes */
+/* ---------------------------------------------------------------------------------------------
+ * lanes */
 
 /* A bucket counts where it begins: those of 32 pages and more are wider than one. */
 static void fill_sizes(struct ui_lane_view *out, const struct zr_hist *pages)
@@ -259,8 +264,8 @@ static void fill_lane(struct ui_lane_view *out, const struct play_lane *lane)
 	memcpy(out->ceiling_requests, lane->ceiling_requests, sizeof(out->ceiling_requests));
 }
 
-void ui_view_fill(struct ui_view *view, const struct play_race *race, const struct ui_places *places,
-		  const struct ui_ask *ask)
+void ui_view_fill(struct ui_view *view, const struct play_race *race,
+		  const struct ui_places *places, const struct ui_ask *ask)
 {
 	struct mapper mapper = { race, places, &view->ask, play_race_clock_ns(race) };
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a terminal really shows: the program runs on a pseudo-terminal, libvterm plays the terminal, and its cells are
- * compared with the screen that --dump draws after the same keys. So ncurses, the order of its updates, wide
- * characters and resizes are in the test, and the grid is the oracle.
+ * What a terminal really shows: the program runs on a pseudo-terminal, libvterm plays the terminal,
+ * and its cells are compared with the screen that --dump draws after the same keys. So ncurses, the
+ * order of its updates, wide characters and resizes are in the test, and the grid is the oracle.
  *
  * Waits are for output, never for time; a program that says nothing for a minute has failed.
  */
@@ -111,7 +111,8 @@ static void start(struct fixture *f, int w, int h, const char *term)
 	assert_true(f->pid > 0);
 }
 
-/* Feeds the terminal with what the program writes next; false at its end, or after a long silence. */
+/* Feeds the terminal with what the program writes next; false at its end, or after a long silence.
+ */
 static bool read_some(struct fixture *f)
 {
 	struct pollfd in = { .fd = f->fd, .events = POLLIN };
@@ -169,8 +170,9 @@ static char *dumped(const struct fixture *f, const char *script)
 	FILE *in;
 
 	snprintf(command, sizeof(command),
-		 "LC_ALL=C.UTF-8 %s ui '%s' -p unbatched -p plugged --dump --size %dx%d --script '%s'", program(),
-		 f->path, f->w, f->h, script);
+		 "LC_ALL=C.UTF-8 %s ui '%s' -p unbatched -p plugged --dump --size %dx%d --script "
+		 "'%s'",
+		 program(), f->path, f->w, f->h, script);
 	in = popen(command, "r");
 	assert_non_null(in);
 	n = fread(text, 1, sizeof(text) - 1, in);
