@@ -243,6 +243,7 @@ static void submit(struct swapio *swapio, struct swapio_context *context)
 			 &(struct swapio_bio){ .context = context->id,
 					       .slot = first->slot + done,
 					       .pages = pages,
+					       .task = first->task,
 					       .memcg = first->memcg,
 					       .area = first->area,
 					       .folios = context->id == SWAPIO_WALK ? first + done :

@@ -44,6 +44,7 @@ enum swapio_context_id { SWAPIO_WALK, SWAPIO_DIRECT, SWAPIO_CONTEXTS };
 struct swapio_bio {
 	enum swapio_context_id context;
 	uint32_t slot, pages;
+	uint32_t task; /* of direct swap-outs: whose they are */
 	uint16_t memcg;
 	uint8_t area;
 	const struct sim_write *folios; /* of a walk: one a page; NULL for direct swap-outs */

@@ -30,6 +30,8 @@ struct timed_task {
 	uint32_t cpu, waits;
 	int64_t lag_ns;
 	uint64_t clock_ns, events_left;
+	uint64_t direct_ns,
+		held_ns; /* of its last direct write; of the first that the plan holds */
 	bool seen, alive, blocked, due; /* due: its head is in the heap */
 };
 
@@ -66,9 +68,6 @@ struct timing {
 
 	struct db_event now; /* the event that is being fed */
 	enum sim_walk walk;
-	uint32_t direct_task;
-	uint64_t direct_ns,
-		held_ns; /* of the last direct write; of the first that the plan still holds */
 	bool bio_pending, read_asked; /* asked: by the event that is being fed */
 	struct swapio_bio bio;
 	uint64_t requests_before; /* of the plan, before that bio */
@@ -591,13 +590,14 @@ static void flush_bio(struct timing *timing)
 {
 	const struct swapio_bio *bio = &timing->bio;
 	bool direct = bio->context == SWAPIO_DIRECT;
+	uint32_t id = task_number(direct ? bio->task : timing->now.task);
 
 	if (!timing->bio_pending)
 		return;
 	timing->bio_pending = false;
-	add_op(timing, direct ? timing->direct_task : task_number(timing->now.task),
+	add_op(timing, id,
 	       &(struct op){ .kind = OP_WRITE,
-			     .base_ns = direct ? timing->direct_ns : timing->now.time_ns,
+			     .base_ns = direct ? timing->tasks[id].direct_ns : timing->now.time_ns,
 			     .start_page = timing->area_pages[bio->area] + bio->slot,
 			     .pages = bio->pages,
 			     .memcg = bio->memcg,
@@ -638,32 +638,38 @@ static void on_walk_begin(struct sim_sink *sink, enum sim_walk kind, uint64_t ti
 	struct timing *timing = (struct timing *)sink;
 
 	timing->walk = kind;
-	if (kind == SIM_WALK_DIRECT)
-		timing->direct_task = task_number(timing->now.task);
 	timing->swapio.sink.walk_begin(&timing->swapio.sink, kind, time_ns);
 }
 
-static void release_held(struct timing *timing)
+/* What the plan holds of the task's direct writes. */
+static uint32_t folios_held(const struct timing *timing, uint32_t task)
 {
-	if (!timing->swapio.contexts[SWAPIO_DIRECT].n)
-		timing->held_ns = 0;
+	for (uint32_t i = 0; i < SWAPIO_TASKS; i++)
+		if (timing->swapio.tasks[i].open && timing->swapio.tasks[i].task == task)
+			return timing->swapio.tasks[i].context.n;
+	return 0;
 }
 
 static void on_write(struct sim_sink *sink, const struct sim_write *write)
 {
 	struct timing *timing = (struct timing *)sink;
-	uint64_t bios = timing->swapio.io.write_bios;
+	struct timed_task *task = &timing->tasks[task_number(write->task)];
 
 	timing->swapio.sink.write(&timing->swapio.sink, write);
 	flush_bio(timing);
 	if (timing->swapio.current->id != SWAPIO_DIRECT)
 		return;
-	/* A run of direct writes may stay open; its bios happen when they were written, so the
-	 * clock waits. */
-	if (!timing->held_ns || bios != timing->swapio.io.write_bios)
-		timing->held_ns = write->time_ns;
-	timing->direct_ns = write->time_ns;
-	release_held(timing);
+	task->direct_ns = write->time_ns;
+	if (folios_held(timing, write->task) == 1)
+		task->held_ns = write->time_ns;
+}
+
+static void on_task_done(struct sim_sink *sink, uint32_t task)
+{
+	struct timing *timing = (struct timing *)sink;
+
+	timing->swapio.sink.task_done(&timing->swapio.sink, task);
+	flush_bio(timing);
 }
 
 static void on_walk_end(struct sim_sink *sink)
@@ -672,7 +678,6 @@ static void on_walk_end(struct sim_sink *sink)
 
 	timing->swapio.sink.walk_end(&timing->swapio.sink);
 	flush_bio(timing);
-	release_held(timing);
 	timing->walk = SIM_WALK_DIRECT;
 }
 
@@ -695,7 +700,6 @@ static void on_read(struct sim_sink *sink, uint64_t time_ns, uint8_t area, uint3
 	timing->read_asked = true;
 	timing->swapio.sink.read(&timing->swapio.sink, time_ns, area, slot, memcg);
 	flush_bio(timing);
-	release_held(timing);
 	add_op(timing, task_number(timing->now.task),
 	       &(struct op){ .kind = ahead ? OP_AHEAD : OP_READ,
 			     .base_ns = earlier(timing->now.time_ns, waited),
@@ -759,12 +763,14 @@ enum zr_err timing_new(const struct timing_plan *plan, const struct sim_machine 
 	timing->sink = (struct sim_sink){ .walk_begin = on_walk_begin,
 					  .write = on_write,
 					  .walk_end = on_walk_end,
-					  .read = on_read };
+					  .read = on_read,
+					  .task_done = on_task_done };
 	timing->target =
 		(struct swapio_target){ .bio = on_bio, .kick = on_kick, .read = on_target_read };
 	swapio_init(&timing->swapio, policy, machine->page_size, &timing->target);
 	/* The kernel whose I/O is modelled has a block cgroup for each memcg. */
 	timing->swapio.one_process = false;
+	swapio_follow_tasks(&timing->swapio);
 	timing->walk = SIM_WALK_DIRECT;
 	timing->idle_read_ns = idle_read_ns(&plan->params);
 	place_areas(timing, machine);
@@ -861,12 +867,26 @@ void timing_after(struct timing *timing)
 		;
 }
 
+/* A run of direct writes may stay open; its bios happen when they were written, so the clock waits
+ * for them. */
+static uint64_t final_ns(const struct timing *timing)
+{
+	uint64_t first = timing->fed_ns;
+
+	for (uint32_t i = 0; i < SWAPIO_TASKS; i++) {
+		const struct swapio_task *open = &timing->swapio.tasks[i];
+		const struct timed_task *task = &timing->tasks[task_number(open->task)];
+
+		if (open->open && open->context.n && task->held_ns < first)
+			first = task->held_ns;
+	}
+	return first;
+}
+
 /* All that is to come begins at or behind this. */
 static uint64_t horizon(const struct timing *timing)
 {
-	uint64_t held = timing->held_ns ? timing->held_ns : UINT64_MAX;
-	uint64_t first =
-		earlier(held < timing->fed_ns ? held : timing->fed_ns, timing->idle_read_ns);
+	uint64_t first = earlier(final_ns(timing), timing->idle_read_ns);
 	int64_t at = (int64_t)paced(timing, first) + timing->least_lag_ns;
 
 	return at > (int64_t)timing->origin_ns ? (uint64_t)at - 1 : timing->origin_ns;

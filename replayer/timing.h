@@ -22,8 +22,10 @@
  *
  * Nobody waits for a page that was read ahead; it only keeps the device busy.
  *
- * A page whose write is under way is read like any other. Which task's bio merged with another's
- * does not matter here: a merged one pays for its pages and not for a request.
+ * A page whose write is under way is read like any other. A bio that merged in a plug pays for its
+ * pages and not for a request; what mq-deadline merges of a flushed plug comes after iocost has
+ * charged, and saves the device nothing here. Each task's direct writes have a context and a plug
+ * of their own, and happen when they were written.
  *
  * Order. What a task will do later in the trace cannot happen before its recorded time plus its
  * lag, so events up to (time fed) + (least lag) are final and are played; the rest waits. Memory:

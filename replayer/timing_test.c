@@ -44,6 +44,7 @@ static void play(struct run *run, const char *policy_text, const struct db_event
 	struct timing *timing;
 	struct sim *sim;
 
+	sim_policy_settle(&policy, &run->machine);
 	for (uint32_t i = 0; i < n; i++)
 		run->tasks[events[i].task].events++;
 	assert_int_equal(timing_new(&run->plan, &run->machine, &policy, &timing), ZR_OK);
@@ -229,6 +230,27 @@ static void batching_spares_the_device(void **state)
 	assert_int_equal(run.report.iocost_usage_ns, 25200 + 32 * 9570);
 }
 
+/* Two tasks swap out in turn, each in slots of its own that follow each other: each has one
+ * request, at the time of its own last page. */
+static void tasks_that_take_turns_do_not_break_each_others_writes(void **state)
+{
+	struct db_event events[40];
+	struct run run;
+
+	(void)state;
+	for (uint32_t i = 0; i < 40; i++)
+		events[i] = out_at(i, 1 + i % 2, 100 + 1000 * (i % 2) + i / 2);
+	prepare(&run, "+iocost=1", PLAY_CLOSED);
+	play(&run, "unbatched+direct_batch=on", events, 40);
+	assert_int_equal(run.report.iocost_usage_ns, 2 * 25200 + 40 * 9570);
+	assert_int_equal(run.report.late, 0);
+	assert_int_equal(span_us(&run), 39);
+	prepare(&run, "+iocost=1", PLAY_CLOSED);
+	play(&run, "unbatched+direct_batch=off", events, 40);
+	/* In one plug they merge all the same. */
+	assert_int_equal(run.report.iocost_usage_ns, 2 * 25200 + 40 * 9570);
+}
+
 static void debt_of_writes_makes_refaults_wait(void **state)
 {
 	struct db_event events[1002];
@@ -411,6 +433,7 @@ int main(void)
 		cmocka_unit_test(nobody_waits_for_what_is_read_ahead),
 		cmocka_unit_test(paces_are_what_they_say),
 		cmocka_unit_test(batching_spares_the_device),
+		cmocka_unit_test(tasks_that_take_turns_do_not_break_each_others_writes),
 		cmocka_unit_test(debt_of_writes_makes_refaults_wait),
 		cmocka_unit_test(a_rival_takes_its_share),
 		cmocka_unit_test(random_traces_take_what_the_naive_clock_says),
