@@ -6,7 +6,10 @@
  */
 #include "replayer/test_events.h"
 
+#include <string.h>
+
 #include "replayer/fidelity.h"
+#include "replayer/survey.h"
 
 static struct fidelity compared(const char *path, const char *policy)
 {
