@@ -67,12 +67,12 @@ static void add_up(struct learn_sums *sums, const struct learn_sums *more)
 	sums->lags += more->lags;
 }
 
-/* Adds to the sums of the whole and of the window that the time lies in; of the last one if there
- * is a later one already. */
-static enum zr_err add_sums(struct learn *learn, uint64_t time_ns, const struct learn_sums *more,
+/* Adds what began and ended at these times to the sums of the whole and of the window in which it began; of the
+ * last one if there is a later one already. */
+static enum zr_err add_sums(struct learn *learn, struct sim_span when, const struct learn_sums *more,
 			    struct zr_arena *arena)
 {
-	uint64_t from_ns = time_ns / SIM_PACED_NS * SIM_PACED_NS;
+	uint64_t from_ns = when.from_ns / SIM_PACED_NS * SIM_PACED_NS;
 	struct learn_window *windows = learn->windows;
 
 	if (!learn->n_windows || windows[learn->n_windows - 1].from_ns < from_ns) {
@@ -81,9 +81,14 @@ static enum zr_err add_sums(struct learn *learn, uint64_t time_ns, const struct 
 		if (!windows)
 			return no_room(learn->n_windows);
 		learn->windows = windows;
-		windows[learn->n_windows++] = (struct learn_window){ .from_ns = from_ns };
+		windows[learn->n_windows++] = (struct learn_window){
+			.from_ns = from_ns, .to_ns = from_ns + SIM_PACED_NS
+		};
 	}
-	add_up(&windows[learn->n_windows - 1].sums, more);
+	windows += learn->n_windows - 1;
+	if (windows->to_ns < when.to_ns)
+		windows->to_ns = when.to_ns;
+	add_up(&windows->sums, more);
 	add_up(&learn->sums, more);
 	return ZR_OK;
 }
@@ -93,7 +98,7 @@ static enum zr_err add_lag(struct learn *learn, uint64_t queued_ns, struct zr_ar
 	uint64_t ready_ns = queued_ns > learn->over_ns ? queued_ns : learn->over_ns;
 
 	return add_sums(
-		learn, learn->worker_ns,
+		learn, (struct sim_span){ learn->worker_ns, learn->worker_ns },
 		&(struct learn_sums){ .lag_ns = (int64_t)(learn->worker_ns - ready_ns), .lags = 1 },
 		arena);
 }
@@ -131,7 +136,7 @@ static enum zr_err note_shrink(struct learn *learn, uint64_t time_ns, uint32_t t
 	else
 		sums = (struct learn_sums){ .visit_ns = time_ns - learn->shrink_ns, .visits = 1 };
 	if (learn->has_shrink)
-		err = add_sums(learn, learn->shrink_ns, &sums, arena);
+		err = add_sums(learn, (struct sim_span){ learn->shrink_ns, time_ns }, &sums, arena);
 	learn->wrote = 0;
 	learn->has_shrink = true;
 	learn->shrink_ns = time_ns;
@@ -260,6 +265,7 @@ static enum zr_err finish_pace(struct learn *learn, struct zr_arena *arena, stru
 	for (uint32_t i = 0; i < learn->n_windows; i++)
 		paced[i] =
 			(struct sim_paced){ .from_ns = learn->windows[i].from_ns,
+					    .to_ns = learn->windows[i].to_ns,
 					    .pace = pace_of(&learn->windows[i].sums, out->pace) };
 	out->paced = paced;
 	out->n_paced = learn->n_windows;

@@ -12,7 +12,8 @@
  * came later. A refusal is seen when the store returns, which may be after the worker has started:
  * such lags are negative, and stay in the mean. The means are taken over the whole recording and,
  * as a machine is busier at one time than at another, over each SIM_PACED_NS in which the worker
- * was seen; what was not seen in it is as on the whole.
+ * was seen; what was not seen in it is as on the whole. A call of 32 pages on a slow drive takes longer
+ * than that: the pace of a time in which calls began holds until they are over.
  *
  * When the pool refused stores. A store that a full pool refuses and, up to Linux 6.12, one whose
  * page did not compress look alike in a recording: neither came to ask for memory. But a full pool
@@ -22,7 +23,7 @@
  *
  * A cgroup of which a refused folio was kept in memory has writeback switched off.
  *
- * Cost: a few compares an event, 24 bytes a stretch of refusals and 56 a window with a worker.
+ * Cost: a few compares an event, 24 bytes a stretch of refusals and 64 a window with a worker.
  */
 #ifndef REPLAYER_LEARN_H
 #define REPLAYER_LEARN_H
@@ -43,7 +44,7 @@ struct learn_sums {
 };
 
 struct learn_window {
-	uint64_t from_ns;
+	uint64_t from_ns, to_ns;
 	struct learn_sums sums;
 };
 

@@ -122,6 +122,26 @@ static void a_busy_time_has_its_own_pace(void **state)
 	zr_arena_fini(&l.arena);
 }
 
+static void a_call_longer_than_a_window_gives_its_pace_to_all_of_its_time(void **state)
+{
+	const uint64_t window_us = SIM_PACED_NS / 1000;
+	struct lesson l = new_lesson();
+	struct sim_learnt learnt;
+
+	(void)state;
+	at(&l, 10, of_task(DB_WORKER, WORKER));
+	at(&l, 20, of_task(DB_SHRINK, WORKER));
+	at(&l, 5 * window_us + 7, of_task(DB_SHRINK, WORKER));
+	at(&l, 5 * window_us + 9, of_task(DB_SHRINK, WORKER));
+	learnt = learn(&l);
+	assert_int_equal(learnt.n_paced, 2);
+	assert_int_equal(learnt.paced[0].from_ns, 0);
+	assert_int_equal(learnt.paced[0].to_ns, 5 * SIM_PACED_NS + 7000);
+	assert_int_equal(learnt.paced[1].from_ns, 5 * SIM_PACED_NS);
+	assert_int_equal(learnt.paced[1].to_ns, 6 * SIM_PACED_NS);
+	zr_arena_fini(&l.arena);
+}
+
 static void refusals_in_a_row_around_the_worker_are_the_pools(void **state)
 {
 	struct lesson l = new_lesson();
@@ -203,6 +223,7 @@ int main(void)
 		cmocka_unit_test(the_pace_is_the_mean_of_visits_writes_and_lags),
 		cmocka_unit_test(a_refusal_that_is_seen_after_the_worker_started_shortens_the_mean),
 		cmocka_unit_test(a_busy_time_has_its_own_pace),
+		cmocka_unit_test(a_call_longer_than_a_window_gives_its_pace_to_all_of_its_time),
 		cmocka_unit_test(refusals_in_a_row_around_the_worker_are_the_pools),
 		cmocka_unit_test(without_any_worker_refusals_in_a_row_are_enough),
 		cmocka_unit_test(many_stretches_of_refusals_outgrow_the_first_table),

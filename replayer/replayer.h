@@ -116,7 +116,7 @@ struct sim_pace {
 
 /* The pace at one time. */
 struct sim_paced {
-	uint64_t from_ns; /* for SIM_PACED_NS; of time 0, a multiple of that */
+	uint64_t from_ns, to_ns; /* a multiple of SIM_PACED_NS; so long, or to the end of what began in it */
 	struct sim_pace pace;
 };
 

@@ -37,7 +37,7 @@ static struct sim_pace learnt_pace(struct sim *sim, uint64_t time_ns)
 	const struct sim_learnt *learnt = &sim->machine.learnt;
 	uint32_t *at = &sim->worker.paced;
 
-	while (*at < learnt->n_paced && learnt->paced[*at].from_ns + SIM_PACED_NS <= time_ns)
+	while (*at < learnt->n_paced && learnt->paced[*at].to_ns <= time_ns)
 		++*at;
 	return *at < learnt->n_paced && learnt->paced[*at].from_ns <= time_ns
 		       ? learnt->paced[*at].pace
