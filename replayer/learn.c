@@ -67,28 +67,45 @@ static void add_up(struct learn_sums *sums, const struct learn_sums *more)
 	sums->lags += more->lags;
 }
 
-/* Adds what began and ended at these times to the sums of the whole and of the window in which it began; of the
- * last one if there is a later one already. */
+static enum zr_err add_window(struct learn *learn, uint64_t from_ns, uint64_t to_ns, struct zr_arena *arena)
+{
+	struct learn_window *windows = room_for_one(arena, learn->windows, learn->n_windows,
+						    sizeof(*windows), &learn->window_room);
+
+	if (!windows)
+		return no_room(learn->n_windows);
+	learn->windows = windows;
+	windows[learn->n_windows++] = (struct learn_window){ .from_ns = from_ns, .to_ns = to_ns };
+	return ZR_OK;
+}
+
+/* The window that such a time belongs to is the last one. A long time has one of its own, which ends the one before;
+ * what begins after it has the rest of the ordinary one. */
+static enum zr_err find_window(struct learn *learn, struct sim_span when, struct zr_arena *arena)
+{
+	uint64_t from_ns = when.from_ns / SIM_PACED_NS * SIM_PACED_NS;
+	struct learn_window *last = learn->n_windows ? &learn->windows[learn->n_windows - 1] : NULL;
+	uint64_t end_ns = last ? last->to_ns : 0;
+
+	if (when.to_ns - when.from_ns > SIM_PACED_NS) {
+		if (last && end_ns > when.from_ns)
+			last->to_ns = when.from_ns;
+		return add_window(learn, when.from_ns, when.to_ns, arena);
+	}
+	if (end_ns > when.from_ns)
+		return ZR_OK;
+	return add_window(learn, from_ns > end_ns ? from_ns : end_ns, from_ns + SIM_PACED_NS, arena);
+}
+
+/* Adds what began and ended at these times to the sums of the whole and of a window. */
 static enum zr_err add_sums(struct learn *learn, struct sim_span when, const struct learn_sums *more,
 			    struct zr_arena *arena)
 {
-	uint64_t from_ns = when.from_ns / SIM_PACED_NS * SIM_PACED_NS;
-	struct learn_window *windows = learn->windows;
+	enum zr_err err = find_window(learn, when, arena);
 
-	if (!learn->n_windows || windows[learn->n_windows - 1].from_ns < from_ns) {
-		windows = room_for_one(arena, windows, learn->n_windows, sizeof(*windows),
-				       &learn->window_room);
-		if (!windows)
-			return no_room(learn->n_windows);
-		learn->windows = windows;
-		windows[learn->n_windows++] = (struct learn_window){
-			.from_ns = from_ns, .to_ns = from_ns + SIM_PACED_NS
-		};
-	}
-	windows += learn->n_windows - 1;
-	if (windows->to_ns < when.to_ns)
-		windows->to_ns = when.to_ns;
-	add_up(&windows->sums, more);
+	if (err)
+		return err;
+	add_up(&learn->windows[learn->n_windows - 1].sums, more);
 	add_up(&learn->sums, more);
 	return ZR_OK;
 }

@@ -12,8 +12,8 @@
  * came later. A refusal is seen when the store returns, which may be after the worker has started:
  * such lags are negative, and stay in the mean. The means are taken over the whole recording and,
  * as a machine is busier at one time than at another, over each SIM_PACED_NS in which the worker
- * was seen; what was not seen in it is as on the whole. A call of 32 pages on a slow drive takes longer
- * than that: the pace of a time in which calls began holds until they are over.
+ * was seen; what was not seen in it is as on the whole. A call of 32 pages on a slow drive may take
+ * longer than that: it has a time of its own.
  *
  * When the pool refused stores. A store that a full pool refuses and, up to Linux 6.12, one whose
  * page did not compress look alike in a recording: neither came to ask for memory. But a full pool

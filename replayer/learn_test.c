@@ -135,10 +135,12 @@ static void a_call_longer_than_a_window_gives_its_pace_to_all_of_its_time(void *
 	at(&l, 5 * window_us + 9, of_task(DB_SHRINK, WORKER));
 	learnt = learn(&l);
 	assert_int_equal(learnt.n_paced, 2);
-	assert_int_equal(learnt.paced[0].from_ns, 0);
+	assert_int_equal(learnt.paced[0].from_ns, 20000);
 	assert_int_equal(learnt.paced[0].to_ns, 5 * SIM_PACED_NS + 7000);
-	assert_int_equal(learnt.paced[1].from_ns, 5 * SIM_PACED_NS);
+	assert_int_equal(learnt.paced[0].pace.visit_ns, 5 * SIM_PACED_NS - 13000);
+	assert_int_equal(learnt.paced[1].from_ns, 5 * SIM_PACED_NS + 7000);
 	assert_int_equal(learnt.paced[1].to_ns, 6 * SIM_PACED_NS);
+	assert_int_equal(learnt.paced[1].pace.visit_ns, 2000);
 	zr_arena_fini(&l.arena);
 }
 

@@ -59,7 +59,8 @@ struct sim_worker {
 	uint32_t paced; /* of the learnt ones: the first that is not over */
 	bool queued;  /* by a refused store; runs (again) when it can */
 	bool running;
-	uint64_t due_ns;     /* its next visit; UINT64_MAX = none */
+	bool drained; /* a visit of this run brought the pool down to the threshold */
+	uint64_t due_ns; /* its next visit; UINT64_MAX = none */
 	uint32_t next_memcg; /* where it goes on, this run or the next */
 	uint32_t failures, candidates; /* of this run; of this round */
 };

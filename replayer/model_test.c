@@ -137,7 +137,7 @@ struct oracle {
 	uint64_t limit, accept, bytes, born;
 	bool full;
 	struct {
-		bool queued, running;
+		bool queued, running, drained;
 		uint64_t due; /* UINT64_MAX: nothing to do */
 		int next_memcg, failures, candidates;
 	} worker;
@@ -245,7 +245,8 @@ static void o_worker_act(struct oracle *o)
 {
 	int written;
 
-	if (o->worker.running && (o->worker.failures == 16 || o->pool.pages <= o->accept)) {
+	if (o->worker.running &&
+	    (o->worker.failures == 16 || o->worker.drained || o->pool.pages <= o->accept)) {
 		o->worker.running = false;
 		o->worker.due = o->worker.queued ? o->worker.due + o->pace.lag_ns : UINT64_MAX;
 		return;
@@ -253,7 +254,7 @@ static void o_worker_act(struct oracle *o)
 	if (!o->worker.running) {
 		o->counters.shrink_worker_wakeups++;
 		o->worker.running = true;
-		o->worker.queued = false;
+		o->worker.queued = o->worker.drained = false;
 		o->worker.failures = o->worker.candidates = 0;
 	}
 	if (o->worker.next_memcg == MEMCGS) {
@@ -262,6 +263,7 @@ static void o_worker_act(struct oracle *o)
 		return;
 	}
 	written = o_shrink(o, o->worker.next_memcg++, o->policy.walk, SIM_WALK_WORKER);
+	o->worker.drained = o->pool.pages <= o->accept;
 	if (written < 0)
 		return;
 	o->worker.candidates++;
@@ -1062,6 +1064,48 @@ static void stores_are_refused_while_the_worker_drains(void **state)
 	free_bench(&b);
 }
 
+/* As above, and the store that comes in brings the pool above its threshold while the last visit goes on. */
+static void a_run_that_has_drained_the_pool_is_over_though_stores_come_in(void **state)
+{
+	struct bench b = new_paced_bench("memcg-1+pool=40K+accept=50+second_chance=off",
+					 (struct sim_pace){ .lag_ns = 100, .write_ns = 1000 });
+	const struct sim_counters *c = sim_counters(b.sim);
+
+	(void)state;
+	store_pages(&b, 0, 10);
+	store_at(&b, 20, 0);
+	store_at(&b, 23, 4100);
+	assert_int_equal(slot_at(&b, 23), SIM_SLOT_ZSWAP);
+	store_at(&b, 24, 100000);
+	assert_int_equal(slot_at(&b, 24), SIM_SLOT_ZSWAP);
+	assert_int_equal(c->written_back_pages, 5);
+	assert_int_equal(c->shrink_worker_wakeups, 1);
+	free_bench(&b);
+}
+
+/* The third page begins at 1100 and has 600 of its 1000 ns left when the worker slows down to a quarter. */
+static void the_pace_of_a_visit_may_change_on_its_way(void **state)
+{
+	const struct sim_paced paced[] = {
+		{ .to_ns = 1500, .pace = { .lag_ns = 100, .write_ns = 1000 } },
+		{ .from_ns = 1500, .to_ns = UINT64_MAX, .pace = { .write_ns = 4000 } },
+	};
+	struct sim_policy policy = policy_of("memcg-1+pool=40K+accept=50+second_chance=off");
+	struct bench b = { .machine = small_machine(64), .log = new_log() };
+
+	(void)state;
+	b.machine.learnt.paced = paced;
+	b.machine.learnt.n_paced = 2;
+	assert_int_equal(sim_new(&policy, &b.machine, &b.log->sink, &b.sim), ZR_OK);
+	store_pages(&b, 0, 10);
+	store_at(&b, 20, 0);
+	store_at(&b, 21, 3899);
+	assert_int_equal(sim_counters(b.sim)->written_back_pages, 2);
+	store_at(&b, 22, 3920); /* 2400 after 1500, to a 256th of a page */
+	assert_int_equal(sim_counters(b.sim)->written_back_pages, 3);
+	free_bench(&b);
+}
+
 static void writes_of_the_worker_carry_the_time_at_which_it_did_them(void **state)
 {
 	struct bench b = new_paced_bench("memcg-1+pool=40K+accept=50+second_chance=off",
@@ -1635,6 +1679,8 @@ int main(void)
 		cmocka_unit_test(limit_and_threshold_truncate_twice),
 		cmocka_unit_test(shrink_off_takes_stores_again_just_below_the_limit),
 		cmocka_unit_test(stores_are_refused_while_the_worker_drains),
+		cmocka_unit_test(a_run_that_has_drained_the_pool_is_over_though_stores_come_in),
+		cmocka_unit_test(the_pace_of_a_visit_may_change_on_its_way),
 		cmocka_unit_test(writes_of_the_worker_carry_the_time_at_which_it_did_them),
 		cmocka_unit_test(the_knob_worker_says_how_fast_it_writes),
 		cmocka_unit_test(a_refusal_outside_the_recorded_ones_did_not_compress),

@@ -116,7 +116,7 @@ struct sim_pace {
 
 /* The pace at one time. */
 struct sim_paced {
-	uint64_t from_ns, to_ns; /* a multiple of SIM_PACED_NS; so long, or to the end of what began in it */
+	uint64_t from_ns, to_ns; /* SIM_PACED_NS, or as long as one call that took longer */
 	struct sim_pace pace;
 };
 

@@ -17,50 +17,72 @@
  *
  * Between two runs lies at least the lag, which is also when it begins if a store was refused
  * meanwhile. A visit takes effect as it begins and the next comes when its time is over, so with a
- * budget of 32 entries the pool is up to 32 pages ahead of the kernel's. Visits to memcgs without
- * entries take no time. With a pace of 0 a run is over before the next event.
+ * budget of 32 entries the pool is up to 32 pages ahead of the kernel's; the stores that this lets in
+ * early do not keep the run going. Visits to memcgs without entries take no time. With a pace of 0 a run is over before the next event.
  *
  * Cost: one compare an event while nothing is due.
  */
 #include "replayer/model.h"
 
-enum { FAILURES_MAX = 16 }; /* MAX_RECLAIM_RETRIES of Linux */
+enum {
+	FAILURES_MAX = 16, /* MAX_RECLAIM_RETRIES of Linux */
+	PARTS = 256,	   /* of the work of a visit, where the pace changes */
+};
 
 void sim_worker_init(struct sim *sim)
 {
 	sim->worker = (struct sim_worker){ .due_ns = UINT64_MAX };
 }
 
-/* What the recording has of the time, or of its whole. */
-static struct sim_pace learnt_pace(struct sim *sim, uint64_t time_ns)
+/* What the recording has of the time, or of its whole; and until when. The times never go back. */
+static struct sim_paced learnt_pace(struct sim *sim, uint64_t time_ns)
 {
 	const struct sim_learnt *learnt = &sim->machine.learnt;
 	uint32_t *at = &sim->worker.paced;
 
 	while (*at < learnt->n_paced && learnt->paced[*at].to_ns <= time_ns)
 		++*at;
-	return *at < learnt->n_paced && learnt->paced[*at].from_ns <= time_ns
-		       ? learnt->paced[*at].pace
-		       : learnt->pace;
+	if (*at < learnt->n_paced && learnt->paced[*at].from_ns <= time_ns)
+		return learnt->paced[*at];
+	return (struct sim_paced){ .to_ns = *at < learnt->n_paced ? learnt->paced[*at].from_ns :
+								    UINT64_MAX,
+				   .pace = learnt->pace };
 }
 
-static struct sim_pace pace_at(struct sim *sim, uint64_t time_ns)
+static struct sim_paced pace_at(struct sim *sim, uint64_t time_ns)
 {
 	const uint64_t second = 1'000'000'000;
-	struct sim_pace pace;
+	struct sim_paced paced = { .to_ns = UINT64_MAX };
 
 	if (!sim->policy.worker)
-		return (struct sim_pace){ 0 };
-	pace = learnt_pace(sim, time_ns);
+		return paced;
+	paced = learnt_pace(sim, time_ns);
 	if (sim->policy.worker != SIM_RECORDED)
-		pace.write_ns = second / (uint32_t)sim->policy.worker;
-	return pace;
+		paced.pace.write_ns = second / (uint32_t)sim->policy.worker;
+	return paced;
 }
 
 /* A run that is queued now. */
 static uint64_t start_of_run(struct sim *sim, uint64_t now_ns)
 {
-	return now_ns + pace_at(sim, now_ns).lag_ns;
+	return now_ns + pace_at(sim, now_ns).pace.lag_ns;
+}
+
+/* When a visit is over that begins then. Over its time the pace may change. */
+static uint64_t end_of_visit(struct sim *sim, uint64_t begin_ns, uint64_t written)
+{
+	uint64_t left = (written ? written : 1) * PARTS;
+
+	for (;;) {
+		struct sim_paced paced = pace_at(sim, begin_ns);
+		uint64_t each_ns = written ? paced.pace.write_ns : paced.pace.visit_ns;
+		uint64_t room_ns = paced.to_ns - begin_ns;
+
+		if (left * each_ns / PARTS <= room_ns)
+			return begin_ns + left * each_ns / PARTS;
+		left -= room_ns * PARTS / each_ns;
+		begin_ns = paced.to_ns;
+	}
 }
 
 void sim_worker_queue(struct sim *sim)
@@ -78,6 +100,7 @@ static void begin_run(struct sim *sim)
 {
 	sim->worker.queued = false;
 	sim->worker.running = true;
+	sim->worker.drained = false;
 	sim->worker.failures = sim->worker.candidates = 0;
 	sim->counters.shrink_worker_wakeups++;
 }
@@ -90,20 +113,25 @@ static void end_run(struct sim *sim)
 	worker->due_ns = worker->queued ? start_of_run(sim, worker->due_ns) : UINT64_MAX;
 }
 
+static bool is_drained(const struct sim *sim)
+{
+	return sim->pool.pages <= sim->accept_pages;
+}
+
 static void visit(struct sim *sim)
 {
 	struct sim_worker *worker = &sim->worker;
-	struct sim_pace pace = pace_at(sim, worker->due_ns);
 	uint64_t written = sim->counters.written_back_pages;
 	enum db_shrink result = sim_shrink_memcg(sim, (uint16_t)worker->next_memcg++,
 						 (uint32_t)sim->policy.walk, SIM_WALK_WORKER);
 
+	worker->drained = is_drained(sim);
 	if (result == DB_SHRINK_EMPTY)
 		return;
 	written = sim->counters.written_back_pages - written;
 	worker->candidates++;
 	worker->failures += result == DB_SHRINK_AGAIN;
-	worker->due_ns += written ? written * pace.write_ns : pace.visit_ns;
+	worker->due_ns = end_of_visit(sim, worker->due_ns, written);
 }
 
 static void end_round(struct sim_worker *worker)
@@ -119,7 +147,7 @@ static void step(struct sim *sim)
 
 	if (!worker->running) {
 		begin_run(sim);
-	} else if (worker->failures == FAILURES_MAX || sim->pool.pages <= sim->accept_pages) {
+	} else if (worker->failures == FAILURES_MAX || worker->drained || is_drained(sim)) {
 		end_run(sim);
 		return;
 	}
