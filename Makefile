@@ -210,13 +210,13 @@ E2E_TESTS = $(filter-out $(HEAVY_TESTS),$(wildcard ui/e2e/*.sh traces/*_test.sh)
 # They need a browser, and a whole Debian system: by `make test-more`.
 HEAVY_TESTS = ui/e2e/report_browser.sh ui/e2e/deb.sh
 VM_TESTS  = recorder/vm/record_test.sh recorder/vm/source_test.sh recorder/vm/replay_test.sh
-MORE_TESTS = recorder/huge_test.sh $(HEAVY_TESTS)
+MORE_TESTS = recorder/huge_test.sh $(HEAVY_TESTS) $(BUILD)/db/fault_test
 
 test: setup-test all $(UNIT_TESTS) check-layers
-	$(Q)BUILD=$(BUILD) .ci/run-tests $(UNIT_TESTS) $(E2E_TESTS) $(VM_TESTS)
+	$(Q)BUILD=$(BUILD) ZREEL_THOROUGH=1 .ci/run-tests $(UNIT_TESTS) $(E2E_TESTS) $(VM_TESTS)
 
-test-more: setup-more all
-	$(Q)BUILD=$(BUILD) .ci/run-tests $(MORE_TESTS)
+test-more: setup-more all $(BUILD)/db/fault_test
+	$(Q)BUILD=$(BUILD) ZREEL_THOROUGH=2 .ci/run-tests $(MORE_TESTS)
 
 setup-test:
 	$(Q).ci/setup test
@@ -358,7 +358,7 @@ help:
 	@echo 'make demo     build, replay the shipped compile trace, compare, open the dashboard'
 	@echo 'make test     all tests, those in virtual machines too'
 	@echo 'make check    the unit tests and golden screens: seconds, no root, no device'
-	@echo 'make test-more  tests that need a browser, a whole Debian system, or much memory'
+	@echo 'make test-more  tests that need a browser, a whole Debian system, much memory or time'
 	@echo 'make fuzz     each fuzzer for FUZZ_SECONDS (60)'
 	@echo 'make bench    speed of the codec and of the model'
 	@echo 'make bench-store  size and speed of the event store, 100 million events; adds to db/BENCH.md'

@@ -5,6 +5,8 @@
  * SQLite's, zstd's) failing, for each N until all goes well. Each time the failure is told in a
  * sentence, nothing leaks, what was flushed can be read afterwards, and a trace that was being made
  * of others is gone. And SIGKILL at each call of the file system.
+ *
+ * All of these N only at thoroughness 2; otherwise the first ones, where the variety is, and then samples.
  */
 #include "db/test_vfs.h"
 
@@ -507,8 +509,20 @@ struct fault {
 	void (*arm)(void *arg, int64_t n);
 	int64_t (*disarm)(void *arg);
 	void *arg;
-	int64_t all_of_the_first, step; /* every one of the first, where the variety is, then some */
+	int64_t all_of_the_first, step; /* every one of the first, then some; at thoroughness 1 */
 };
+
+enum { SAMPLE_FIRST = 12, SAMPLE_STEPS = 7 };
+
+/* How far it is from call n to the next one that is to fail. */
+static int64_t stride(int64_t n, int64_t all_of_the_first, int64_t step)
+{
+	int level = test_thoroughness();
+
+	if (level == 0)
+		return n < all_of_the_first && n < SAMPLE_FIRST ? 1 : step * SAMPLE_STEPS;
+	return level > 1 || n < all_of_the_first ? 1 : step;
+}
 
 /* Returns how many runs failed. */
 static int64_t fail_each(struct scenario *s, scenario_fn *run, const struct fault *fault)
@@ -518,7 +532,7 @@ static int64_t fail_each(struct scenario *s, scenario_fn *run, const struct faul
 	while (n < calls) {
 		enum zr_err err;
 
-		n += n < fault->all_of_the_first ? 1 : fault->step;
+		n += stride(n, fault->all_of_the_first, fault->step);
 		clean(s->to);
 		if (run == record)
 			clean(s->path);
@@ -555,7 +569,7 @@ static void fail_each_call(void **state, scenario_fn *run, bool fails_on)
 {
 	struct scenario s;
 	struct test_vfs *vfs = test_vfs_start();
-	const struct fault fault = { arm_vfs, disarm_vfs, vfs, makes(run) ? 30 : INT64_MAX, 23 };
+	const struct fault fault = { arm_vfs, disarm_vfs, vfs, makes(run) ? 30 : 1000, 23 };
 
 	vfs->fails_on = fails_on;
 	vfs->fail_rc = fails_on ? SQLITE_FULL : SQLITE_IOERR_WRITE;
@@ -654,7 +668,7 @@ static void kill_at_each_call(void **state, scenario_fn *run)
 	struct scenario s;
 
 	prepare(&s, state);
-	for (int64_t at = 1; is_killed(&s, run, at); at += 29) {
+	for (int64_t at = 1; is_killed(&s, run, at); at += stride(at, 0, 29)) {
 		bool complete = false;
 
 		kills++;
@@ -664,7 +678,7 @@ static void kill_at_each_call(void **state, scenario_fn *run)
 		zr_error_clear();
 		clean(s.to);
 	}
-	assert_true(kills > 8 && sound > 3);
+	assert_true(kills > 1 && sound > 0);
 }
 
 /* ---------------------------------------------------------------------------------------- tests */

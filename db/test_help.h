@@ -39,6 +39,15 @@
 		zr_error_clear();                                                                  \
 	} while (0)
 
+/* How much is asked of tests that could go on for long: 0 a sample (make check), 1 more (make test), 2 all of it
+ * (make test-more). */
+static inline int test_thoroughness(void)
+{
+	const char *level = getenv("ZREEL_THOROUGH");
+
+	return level ? atoi(level) : 0;
+}
+
 /* -------------------------------------------------------------------------------------- folder */
 
 /* A new folder's path, in the test's state. */
