@@ -420,11 +420,20 @@ static bool put_sample(struct ftrace *f, const struct db_event *e)
 
 /* ---------------------------------------------------------------------------------------- the head */
 
-/* A text as a comment of one line. */
+/*
+ * A text as a comment of one line, which may end on a screen: all but printable ASCII as \xNN, for what is
+ * harmful among the rest (C1, marks of direction, broken UTF-8) takes a table that this layer has not.
+ */
 static void put_comment(struct ftrace *f, const char *text)
 {
-	for (; *text; text++)
-		fputc((unsigned char)*text < ' ' || *text == 0x7f ? '?' : *text, f->ex.out);
+	for (; *text; text++) {
+		unsigned char c = (unsigned char)*text;
+
+		if (c < ' ' || c > '~' || c == '\\')
+			fprintf(f->ex.out, "\\x%02x", c);
+		else
+			fputc(c, f->ex.out);
+	}
 }
 
 static enum zr_err put_environment(struct ftrace *f)

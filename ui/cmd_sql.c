@@ -199,7 +199,10 @@ static enum zr_err table_row(struct print *print, const struct db_sql_row *row)
 
 static void put_csv(const char *text, bool last)
 {
-	if (!text[strcspn(text, ",\"\r\n")]) {
+	/* Bytes as they are are for programs. */
+	if (isatty(STDOUT_FILENO)) {
+		ui_put_clean(stdout, text);
+	} else if (!text[strcspn(text, ",\"\r\n")]) {
 		fputs(text, stdout);
 	} else {
 		putchar('"');

@@ -22,7 +22,7 @@ static void put_quoted_char(FILE *out, uint32_t code)
 		fputs("\\n", out);
 	else if (code == '\t')
 		fputs("\\t", out);
-	else if (code < 0x20 || (code >= 0x7f && code < 0xa0))
+	else if (ui_is_control(code))
 		fprintf(out, "\\u%04" PRIx32, code);
 	else
 		fwrite(bytes, 1, ui_utf8_put(code, bytes), out);

@@ -48,9 +48,9 @@ static void hostile_text_stays_one_valid_string(void **state)
 	FILE *out = open_memstream(&text, &size);
 
 	(void)state;
-	ui_json_quote(out, "a\"b\\c\n\x1b[31m\xff\xc3\xa9\x7f");
+	ui_json_quote(out, "a\"b\\c\n\x1b[31m\xff\xc3\xa9\x7f\xe2\x80\xae");
 	fclose(out);
-	assert_string_equal(text, "\"a\\\"b\\\\c\\n\\u001b[31m\xef\xbf\xbd\xc3\xa9\\u007f\"");
+	assert_string_equal(text, "\"a\\\"b\\\\c\\n\\u001b[31m\xef\xbf\xbd\xc3\xa9\\u007f\\u202e\"");
 	free(text);
 }
 

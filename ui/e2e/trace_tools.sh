@@ -251,6 +251,99 @@ python_loads_the_extension() {
 	END
 }
 
+# Texts that attack a screen, SQL or a table, at every place of a trace where a stranger can put one: cgroups, the
+# environment, areas and tasks. Programs get them as they are; nobody's screen does.
+hostile_names_are_made() {
+	needs python3 || return
+	cp t.zr evil.zr && python3 - <<-'END'
+		import sqlite3
+		db = sqlite3.connect("evil.zr")
+		a = "/\u4e16\u84ee.slice'); DROP TABLE run;--\x1b[31m,\"q\"\n\u202e%s"
+		b = "/" + "x" * 300 + "\x1b]0;t\x07"
+		open("name", "w").write(a)
+		db.execute("UPDATE memcg SET path = ? WHERE id = 1", (a,))
+		db.execute("UPDATE memcg SET path = ? WHERE id = 2", (b,))
+		db.execute("UPDATE area SET path = ?", ("/dev/" + a,))
+		db.execute("UPDATE task SET comm = ?", (a,))
+		db.execute("INSERT OR REPLACE INTO env(host, key, value) VALUES (0, ?, ?)", (a, b + "\nFAKE = 1"))
+		db.execute("INSERT OR REPLACE INTO env(host, key, value) VALUES (0, 'hostname', ?)", (a,))
+		db.commit()
+	END
+}
+
+# No byte that moves a cursor, and no line that a name began.
+is_harmless() {
+	! LC_ALL=C grep -qaP '[\x00-\x08\x0b-\x1f\x7f]|\xe2\x80\xae' "$1" && ! grep -qE '^(FAKE|%s)' "$1" && return
+	echo "$1 of $2:"
+	cat -v "$1"
+	return 1
+}
+
+hostile_names_stay_harmless() {
+	[ -e evil.zr ] || skip "evil.zr was not made" || return
+	local name command
+	name=$(cat name)
+	for command in "info evil.zr" "verify evil.zr" "dump evil.zr" "dump evil.zr -f csv" "dump evil.zr -f json" \
+		"dump evil.zr -f ftrace" "merge evil.zr -o em.zr" "cut evil.zr -o ec.zr --to 5s" "info ec.zr" "info em.zr"; do
+		# shellcheck disable=SC2086
+		exits 0 $command && is_harmless out "$command" && is_harmless err "$command" || return 1
+	done
+	grep -q 世蓮 out && exits 0 sql evil.zr 'SELECT * FROM memcg, area, task, env' && is_harmless out sql && grep -q 世蓮 out &&
+		complains 3 'no cgroup' cut evil.zr -o no.zr --cgroup "$name/none" && is_harmless err cut &&
+		json info evil.zr --json && is_harmless out 'info --json'
+}
+
+# The same name through each way that a program reads.
+hostile_names_come_through() {
+	[ -e evil.zr ] || skip "evil.zr was not made" || return
+	local name file
+	name=$(cat name)
+	exits 0 cut evil.zr -o ec1.zr --cgroup "$name" && exits 0 merge --force evil.zr ec1.zr -o em1.zr || return 1
+	for file in evil.zr ec1.zr em1.zr; do
+		json sql "$file" --json "SELECT path AS x FROM memcg WHERE id = 1" && cp out x.json &&
+			exits 0 sql "$file" --csv "SELECT path AS x FROM memcg WHERE id = 1" && cp out x.csv &&
+			json info "$file" --json && python3 - <<-'END' || return 1
+				import csv, json
+				name = open("name", newline="").read()
+				assert {row["x"] for row in json.load(open("x.json"))} == {name}
+				assert {row["x"] for row in csv.DictReader(open("x.csv", newline=""))} == {name}
+				host = json.load(open("out"))["hosts"][0]
+				assert name in host["cgroups"] and host["swap_areas"][0]["path"] == "/dev/" + name
+				assert host["environment"][name].endswith("\nFAKE = 1") and host["environment"]["hostname"] == name
+			END
+	done
+	exits 0 dump evil.zr -f csv --cgroup "$name" && cp out by_name && exits 0 dump ec1.zr -f csv && cmp out by_name &&
+		[ "$(wc -l <out)" -gt 4000 ]
+}
+
+# Comments of the text carry the environment: none of it may be taken for a line of its own.
+hostile_ftrace_comes_back() {
+	[ -e evil.zr ] || skip "evil.zr was not made" || return
+	exits 0 dump evil.zr -f ftrace -o evil.ftrace && exits 0 import evil.ftrace -o evil2.zr &&
+		exits 0 dump evil.zr -f csv && cp out wanted.csv && exits 0 dump evil2.zr -f csv && cmp out wanted.csv
+}
+
+csv_on_a_terminal_is_harmless() {
+	[ -e evil.zr ] || skip "evil.zr was not made" || return
+	python3 - "$zreel" <<-'END' && is_harmless seen 'sql --csv'
+		import os, pty, sys
+		seen = []
+		def keep(fd):
+		    seen.append(os.read(fd, 4096))
+		    return b""
+		def run():
+		    try:
+		        return pty.spawn([sys.argv[1], "sql", "evil.zr", "--csv", "SELECT path FROM memcg"], keep, lambda fd: b"")
+		    except OSError:
+		        return 0
+		out = os.dup(1)
+		assert run() == 0
+		text = b"".join(seen).replace(b"\r\n", b"\n")
+		assert "\u4e16\u84ee".encode() in text
+		open("seen", "wb").write(text)
+	END
+}
+
 sql_leaves_the_file_alone() {
 	cksum t.zr >before
 	exits 0 sql t.zr 'SELECT count(*) FROM events' && cksum t.zr | cmp - before
@@ -338,6 +431,11 @@ claim sql_prints_tables_json_and_csv sql_queries
 claim sql_reads_statements_from_standard_input sql_reads_statements
 claim sqlite3_loads_the_extension sqlite3_loads_the_extension
 claim python_loads_the_extension python_loads_the_extension
+claim hostile_names_can_stand_in_a_trace hostile_names_are_made
+claim hostile_names_are_harmless_on_a_screen hostile_names_stay_harmless
+claim hostile_names_come_through_unchanged hostile_names_come_through
+claim hostile_ftrace_text_comes_back hostile_ftrace_comes_back
+claim csv_on_a_terminal_is_harmless csv_on_a_terminal_is_harmless
 claim sql_leaves_the_file_alone sql_leaves_the_file_alone
 claim outputs_are_never_overwritten outputs_are_never_overwritten
 claim failed_outputs_are_removed failed_outputs_are_removed
