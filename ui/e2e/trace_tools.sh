@@ -344,6 +344,30 @@ csv_on_a_terminal_is_harmless() {
 	END
 }
 
+# Three pages of zeros, which have no length, beside one that was stored.
+zero_filled_pages_are_everywhere() {
+	local slot
+	{
+		echo '# tracer: nop'
+		for slot in 1 2 3; do
+			echo "  w-7 [000] ..... 1.00000$slot: out: (0) swp=0x$slot flags=0x0 flags1=0x0 memcg=0x1"
+			echo "  w-7 [000] ..... 1.00000$slot: out_ret: (0) ret=0"
+		done
+		echo '  w-7 [000] ..... 1.000009: store: (0) swp=0x9 flags=0x0 flags1=0x0 memcg=0x1'
+		echo '  w-7 [000] ..... 1.000009: len: (0) len=700'
+		echo '  w-7 [000] ..... 1.000009: store_ret: (0) ret=1'
+	} >zeros.txt
+	exits 0 import zeros.txt -o z1.zr && exits 0 cut z1.zr -o z2.zr --slots 1-9 && exits 0 merge z2.zr -o z3.zr &&
+		exits 0 dump z3.zr -f ftrace -o z.ftrace && exits 0 import z.ftrace -o z4.zr || return 1
+	for file in z1.zr z2.zr z3.zr z4.zr; do
+		json info "$file" --json && [ "$(figure OUT)" -eq 4 ] && [ "$(figure zero)" -eq 3 ] && [ "$(figure stored)" -eq 1 ] &&
+			exits 0 dump "$file" -f csv && [ "$(grep -c ',OUT,.*,0,[0-9]*,zero$' out)" -eq 3 ] &&
+			exits 0 sql "$file" --csv "SELECT count(*), sum(len) FROM events WHERE kind = 'OUT' AND outcome = 'zero'" &&
+			[ "$(sed -n 2p out)" = 3,0 ] && exits 0 dump "$file" -f oracle -o "$file.oracle" &&
+			[ "$(stat -c %s "$file.oracle")" -eq 96 ] || return 1
+	done
+}
+
 sql_leaves_the_file_alone() {
 	cksum t.zr >before
 	exits 0 sql t.zr 'SELECT count(*) FROM events' && cksum t.zr | cmp - before
@@ -431,6 +455,7 @@ claim sql_prints_tables_json_and_csv sql_queries
 claim sql_reads_statements_from_standard_input sql_reads_statements
 claim sqlite3_loads_the_extension sqlite3_loads_the_extension
 claim python_loads_the_extension python_loads_the_extension
+claim zero_filled_pages_are_in_every_output zero_filled_pages_are_everywhere
 claim hostile_names_can_stand_in_a_trace hostile_names_are_made
 claim hostile_names_are_harmless_on_a_screen hostile_names_stay_harmless
 claim hostile_names_come_through_unchanged hostile_names_come_through
