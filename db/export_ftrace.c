@@ -148,8 +148,8 @@ static bool reason_is_kept(const struct db_event *e, bool *with_len)
 	*with_len = false;
 	switch (db_flags_reason(e->flags)) {
 	case DB_REASON_COMPRESS:
-		*with_len = e->len > PAGE_BYTES;
-		return *with_len;
+		*with_len = true;
+		return !e->len;
 	case DB_REASON_ALLOC:
 		*with_len = e->len <= PAGE_BYTES;
 		return *with_len;
@@ -199,6 +199,12 @@ static bool out_part(struct ftrace *f, const struct db_event *e)
 	return true;
 }
 
+/* Of a page that did not compress there is no length: text says so by one that no page has. */
+static uint32_t refused_len(const struct db_event *e)
+{
+	return db_flags_reason(e->flags) == DB_REASON_COMPRESS ? PAGE_BYTES + 1 : e->len;
+}
+
 static bool out_refused_somehow(struct ftrace *f, const struct db_event *e)
 {
 	struct place at = place_of(f, e);
@@ -219,7 +225,7 @@ static bool out_refused(struct ftrace *f, const struct db_event *e)
 	kept = reason_is_kept(e, &with_len);
 	line(f, at, "store", folio_fields(f, e).text);
 	if (with_len)
-		line_len(f, at, e->len);
+		line_len(f, at, refused_len(e));
 	line_ret(f, at, "store_ret", 0);
 	return kept;
 }
@@ -231,7 +237,7 @@ static bool out_kept(struct ftrace *f, const struct db_event *e)
 
 	line(f, at, "out", folio_fields(f, e).text);
 	if (with_len)
-		line_len(f, at, e->len);
+		line_len(f, at, refused_len(e));
 	line_ret(f, at, "store_ret", 0);
 	line_ret(f, at, "out_ret", KEPT_RETURN);
 	return kept;

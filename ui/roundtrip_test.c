@@ -155,7 +155,7 @@ static void every_kind_and_outcome_comes_back(void **state)
 		  .flags = DB_OUT_REJECTED | REASON(LIMIT) },
 		{ AT(9, OUT), .area = 1, .slot = 71, .memcg = 0, .task = 1,
 		  .flags = DB_OUT_REJECTED | REASON(UNKNOWN) },
-		{ AT(10, OUT), .area = 1, .slot = 72, .len = 4100, .memcg = 1, .task = 1,
+		{ AT(10, OUT), .area = 1, .slot = 72, .len = 0, .memcg = 1, .task = 1,
 		  .flags = DB_OUT_REJECTED | REASON(COMPRESS) },
 		{ AT(11, OUT), .area = 1, .slot = 73, .len = 3000, .memcg = 1, .task = 1,
 		  .flags = DB_OUT_REJECTED | REASON(ALLOC) },
