@@ -115,52 +115,45 @@ static void cover_folios(const struct db_batch *batch, struct db_range *range)
 			db_range_widen(range, &pages, batch->slot[i], 1u << batch->order[i]);
 }
 
-static bool any_folios(const struct db_batch *batch)
-{
-	unsigned any = 0;
-
-	for (uint32_t i = 0; i < batch->n; i++)
-		any |= batch->order[i] & -(batch->kind[i] == DB_OUT);
-	return any;
-}
-
 static uint64_t memcgs_of(const struct db_batch *batch)
 {
+	const uint16_t *memcg = batch->memcg;
 	bool seen[64] = { false };
 	uint64_t memcgs = 0;
 
+	/* In many chunks they are all the same, which is seen much faster. */
+	if (!memcmp(memcg, memcg + 1, (batch->n - 1) * sizeof(*memcg)))
+		return 1ull << memcg[0] % 64;
 	for (uint32_t i = 0; i < batch->n; i++)
-		seen[batch->memcg[i] % 64] = true;
+		seen[memcg[i] % 64] = true;
 	for (unsigned i = 0; i < 64; i++)
 		memcgs |= (uint64_t)seen[i] << i;
 	return memcgs;
 }
 
-static uint32_t kinds_of(const struct db_batch *batch)
+void db_codec_set_span(struct db_codec *codec, const struct db_batch *batch, uint32_t kinds,
+		       struct db_range range)
 {
-	bool seen[DB_KIND_COUNT] = { false };
-	uint32_t kinds = 0;
-
-	for (uint32_t i = 0; i < batch->n; i++)
-		seen[batch->kind[i]] = true;
-	for (unsigned kind = 0; kind < DB_KIND_COUNT; kind++)
-		kinds |= (uint32_t)seen[kind] << kind;
-	return kinds;
-}
-
-void db_codec_set_span(struct db_codec *codec, const struct db_batch *batch, struct db_range range)
-{
-	if (any_folios(batch))
+	if (db_planes_in_use((struct db_column){ batch->order, 1, batch->n }))
 		cover_folios(batch, &range);
 	codec->span =
 		(struct db_chunk_span){ .first_ns = batch->time_ns[0],
 					.last_ns = batch->time_ns[batch->n - 1],
 					.events = batch->n,
-					.kinds = kinds_of(batch),
+					.kinds = kinds,
 					.slot_min = (uint32_t)range.min,
 					.slot_max = range.max < UINT32_MAX ? (uint32_t)range.max
 									   : UINT32_MAX,
 					.memcgs = memcgs_of(batch) };
+}
+
+uint32_t db_codec_kinds(const struct db_codec *codec, const uint32_t *starts)
+{
+	uint32_t kinds = 0;
+
+	for (unsigned type = 0; type < DB_TYPE_COUNT; type++)
+		kinds |= (uint32_t)(starts[type] < starts[type + 1]) << codec->types.kind[type];
+	return kinds;
 }
 
 struct db_chunk_span db_codec_span(const struct db_codec *codec)
@@ -214,10 +207,10 @@ static void set_level(ZSTD_CCtx *cctx, int level)
 enum { NO_PAGES = 16 /* a shift that leaves nothing of a length */ };
 
 static const struct db_slot_rule rules[DB_KIND_COUNT] = {
-	[DB_OUT] = { .shift = NO_PAGES, .least = 1, .list = DB_LIST_OUT },
-	[DB_IN] = { .shift = NO_PAGES, .least = 1, .list = DB_LIST_IN },
+	[DB_OUT] = { .shift = NO_PAGES, .least = 1, .first = 1, .list = DB_LIST_OUT },
+	[DB_IN] = { .shift = NO_PAGES, .least = 1, .first = 1, .list = DB_LIST_IN },
 	[DB_FREE] = { .shift = 0, .least = 1, .first = 1, .list = DB_LISTS },
-	[DB_WB] = { .shift = NO_PAGES, .least = 1, .list = DB_LISTS },
+	[DB_WB] = { .shift = NO_PAGES, .least = 1, .first = 1, .list = DB_LISTS },
 	[DB_RECLAIM] = { .shift = NO_PAGES, .list = DB_LISTS, .none = UINT32_MAX },
 	[DB_SCAN] = { .shift = NO_PAGES, .list = DB_LISTS, .none = UINT32_MAX },
 	[DB_WORKER] = { .shift = NO_PAGES, .list = DB_LISTS, .none = UINT32_MAX },

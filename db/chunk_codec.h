@@ -101,7 +101,11 @@ enum zr_err db_chunk_get_frame(struct db_decoder *dec, unsigned group, size_t pl
 enum zr_err db_chunk_decode_1(struct db_decoder *dec);
 enum zr_err db_chunk_decode_2(struct db_decoder *dec);
 
+/* Version 2: kinds of which there are events, as bits 1 << kind. */
+uint32_t db_codec_kinds(const struct db_codec *codec, const uint32_t *starts);
+
 /* Sets codec->span from a batch of valid events, of which all but large folios are in `range`. */
-void db_codec_set_span(struct db_codec *codec, const struct db_batch *batch, struct db_range range);
+void db_codec_set_span(struct db_codec *codec, const struct db_batch *batch, uint32_t kinds,
+		       struct db_range range);
 
 #endif

@@ -25,10 +25,9 @@ static struct db_code slot_number(unsigned code)
 	return c;
 }
 
-/* Those that are none do as if they said 0. */
 void db_codes_init(struct db_codes *codes)
 {
-	const struct db_code none = { .list = DB_LISTS, .none = 1 };
+	const struct db_code none = { .list = DB_LISTS };
 
 	for (unsigned code = 0; code < 256; code++) {
 		codes->time[code] = code < DB_CODE_TIME_64 ? number(code, DB_TIME_MANTISSA) : none;

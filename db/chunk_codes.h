@@ -51,7 +51,6 @@ struct db_code {
 	uint32_t listed; /* slot: all ones if in a list, else 0 */
 	uint8_t bits;
 	uint8_t list; /* slot: DB_LISTS if in none */
-	uint8_t none; /* 1: there is no such code, else 0 */
 };
 
 struct db_codes {

@@ -152,7 +152,7 @@ static bool get_kind(struct decoder *dec, unsigned kind)
 		uint16_t memcg = (uint16_t)(m[0][i] | m[1][i] << 8);
 
 		*expected = slot + ahead_of(kind, rule, len);
-		db_range_widen(&dec->range, rule, slot, len);
+		db_range_widen(&dec->range, rule, slot, db_slots_ahead(rule, len));
 		packed[i] = slot | (uint64_t)len << 32 | (uint64_t)memcg << 48;
 		good &= valid[flags[i]] & (kind != DB_OUT || order[i] <= DB_ORDER_MAX);
 	}
@@ -231,6 +231,15 @@ static void get_tasks(const struct decoder *dec)
 			(uint32_t)p[3][rank[i]] << 24;
 }
 
+static uint32_t kinds_of(const struct db_codec *codec)
+{
+	uint32_t kinds = 0;
+
+	for (unsigned kind = 0; kind < DB_KIND_COUNT; kind++)
+		kinds |= (uint32_t)(codec->starts[kind] < codec->starts[kind + 1]) << kind;
+	return kinds;
+}
+
 static enum zr_err decode_rows(struct decoder *dec)
 {
 	enum zr_err err = get_kinds(dec);
@@ -246,7 +255,7 @@ static enum zr_err decode_rows(struct decoder *dec)
 	get_tasks(dec);
 	if (!good)
 		return db_rows_check(&dec->codec->rows, dec->base->name, dec->batch);
-	db_codec_set_span(dec->codec, dec->batch, dec->range);
+	db_codec_set_span(dec->codec, dec->batch, kinds_of(dec->codec), dec->range);
 	return ZR_OK;
 }
 

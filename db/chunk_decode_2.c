@@ -111,8 +111,8 @@ static enum zr_err check_end(const struct db_decoder *dec, const struct bits *bi
 
 /* -------------------------------------------------------------------------------------- events */
 
-/* Times, lengths, and the numbers of the slots in the place of the slots; false if times descend or
- * some code is none. */
+/* Times, lengths, and of the slots the differences and, where kinds will be, the ways in which they
+ * are said; false if times descend. */
 static bool get_times(struct db_decoder *dec, const struct columns *columns, struct bits *stream)
 {
 	const uint8_t *time_codes = columns->time, *slot_codes = columns->slot;
@@ -138,17 +138,38 @@ static bool get_times(struct db_decoder *dec, const struct columns *columns, str
 		rest = peek(&bits);
 		bits.at += slot->bits + len->bits;
 		now += ahead * unit_ns;
-		bad |= (now < before) | time->none | slot->none | len->none;
+		bad |= now < before;
 		before = now;
 		batch.time_ns[i] = now;
-		batch.slot[i] = slot->base + ((uint32_t)rest & slot->mask);
+		batch.kind[i] = slot->list;
+		batch.slot[i] = (uint32_t)zr_unzigzag32(slot->base + ((uint32_t)rest & slot->mask));
 		batch.len[i] = (uint16_t)(len->base + ((uint32_t)(rest >> slot->bits) & len->mask));
 	}
 	*stream = bits;
 	return !bad;
 }
 
-static void get_wide_tasks(const struct db_decoder *dec, const uint8_t *planes)
+/* None is `limit` or more. As many as can be in whole steps, which compilers vectorise. */
+static bool all_below(const uint8_t *codes, uint32_t n, unsigned limit)
+{
+	uint8_t bad = 0;
+
+	for (; n >= DB_PLANES_STEP; n -= DB_PLANES_STEP, codes += DB_PLANES_STEP)
+		for (uint32_t i = 0; i < DB_PLANES_STEP; i++)
+			bad |= codes[i] >= limit;
+	for (uint32_t i = 0; i < n; i++)
+		bad |= codes[i] >= limit;
+	return !bad;
+}
+
+static bool codes_valid(const struct columns *columns, uint32_t n)
+{
+	return all_below(columns->time, n, DB_TIME_CODES) &&
+	       all_below(columns->slot, n, DB_SLOT_CODES) &&
+	       all_below(columns->len, n, DB_LEN_CODES);
+}
+
+static void join_tasks(const struct db_decoder *dec, const uint8_t *planes)
 {
 	const uint16_t *rank = dec->codec->rank;
 	uint32_t *to = dec->batch->task, n = dec->batch->n;
@@ -160,18 +181,6 @@ static void get_wide_tasks(const struct db_decoder *dec, const uint8_t *planes)
 		for (uint32_t i = 0; i < n; i++)
 			to[i] |= (uint32_t)planes[rank[i]] << 8 * p;
 		planes += n;
-	}
-}
-
-static void get_byte_columns(const struct db_decoder *dec, const struct columns *columns)
-{
-	const uint8_t *areas = columns->area, *orders = columns->order;
-	const uint16_t *rank = dec->codec->rank;
-	const struct db_batch batch = *dec->batch;
-
-	for (uint32_t i = 0; i < batch.n; i++) {
-		batch.area[i] = areas[rank[i]];
-		batch.order[i] = orders[rank[i]];
 	}
 }
 
@@ -188,16 +197,42 @@ static void get_wide_memcgs(const struct db_decoder *dec, const struct columns *
 		dec->batch->memcg[i] = (uint16_t)(low[rank[i]] | high[rank[i]] << 8);
 }
 
-/* Most hosts have fewer than 256 tasks that swap, and cgroups. */
+/* A task from what is stored; *last is the one before it that was not 0. What the next event waits
+ * for is one comparison and two moves. */
+static inline uint32_t task_of(uint32_t stored, uint32_t *last)
+{
+	uint32_t before = *last, other = stored == before ? 1 : stored;
+
+	*last = stored <= 1 ? before : other;
+	return stored == 1 ? before : other;
+}
+
+static void get_wide_tasks(const struct db_decoder *dec, const uint8_t *planes)
+{
+	uint32_t *to = dec->batch->task, n = dec->batch->n, last = 1;
+
+	join_tasks(dec, planes);
+	for (uint32_t i = 0; i < n; i++)
+		to[i] = task_of(to[i], &last);
+}
+
+/* Most hosts have fewer than 256 tasks that swap, and cgroups. In one pass, since tasks wait for
+ * one another. */
 static void get_ids(const struct db_decoder *dec, const struct columns *columns)
 {
 	const uint8_t *tasks = columns->task, *memcgs = columns->memcg;
+	const uint8_t *areas = columns->area, *orders = columns->order;
 	const uint16_t *rank = dec->codec->rank;
 	const struct db_batch batch = *dec->batch;
+	uint32_t last = 1;
 
 	for (uint32_t i = 0; i < batch.n; i++) {
-		batch.task[i] = tasks[rank[i]];
-		batch.memcg[i] = memcgs[rank[i]];
+		uint32_t at = rank[i];
+
+		batch.task[i] = task_of(tasks[at], &last);
+		batch.memcg[i] = memcgs[at];
+		batch.area[i] = areas[at];
+		batch.order[i] = orders[at];
 	}
 	if (mask_of(dec, COLUMN_TASK) > 1)
 		get_wide_tasks(dec, tasks);
@@ -205,32 +240,27 @@ static void get_ids(const struct db_decoder *dec, const struct columns *columns)
 		get_wide_memcgs(dec, columns);
 }
 
-/* Kinds, flags, tasks and slots; false if some place is in no list. */
+/* Kinds, flags and slots; false if some place is in no list. */
 static bool get_slots(struct db_decoder *dec, const struct columns *columns, struct db_range *range)
 {
 	struct db_range covered = { UINT32_MAX, 0 };
-	struct db_codec *codec = dec->codec;
+	const struct db_slot_rule *rules = dec->codec->rules;
+	struct db_slots *slots = &dec->codec->slots;
 	const struct db_batch batch = *dec->batch;
-	uint32_t last_task = 1, bad = 0;
+	const uint8_t *types = columns->type;
+	uint32_t bad = 0;
 
-	db_slots_reset(&codec->slots);
+	db_slots_reset(slots);
 	for (uint32_t i = 0; i < batch.n; i++) {
-		const struct db_slot_rule *rule = &codec->rules[columns->type[i]];
-		const struct db_code *code = &codec->codes.slot[columns->slot[codec->rank[i]]];
-		uint32_t difference = (uint32_t)zr_unzigzag32(batch.slot[i]), len = batch.len[i];
-		uint32_t task = batch.task[i], slot, listed, *next;
+		const struct db_slot_rule *rule = &rules[types[i]];
+		unsigned way = batch.kind[i];
+		uint32_t ahead = db_slots_ahead(rule, batch.len[i]);
+		uint32_t *cell = db_slots_cell(slots, rule, way, batch.task[i]);
+		uint32_t slot = db_slots_get(slots, way, cell, batch.slot[i], ahead, &bad);
 
-		task ^= (last_task ^ 1) & -(uint32_t)((task == 1) | (task == last_task));
-		last_task = task ? task : last_task;
-		next = &codec->slots.next[rule->sequence][task % DB_CHUNK_TASKS];
-		listed = db_slots_listed(&codec->slots, rule, code, difference, &bad);
-		slot = *next + difference;
-		*next += (difference + db_slots_ahead(rule, len)) & ~code->listed;
-		slot ^= (slot ^ listed) & code->listed;
 		batch.slot[i] = slot;
-		batch.task[i] = task;
-		db_slots_add(&codec->slots, rule, slot);
-		db_range_widen(&covered, rule, slot, len);
+		db_slots_add(slots, rule, slot);
+		db_range_widen(&covered, rule, slot, ahead);
 		batch.kind[i] = rule->kind;
 		batch.flags[i] = rule->flags;
 	}
@@ -270,18 +300,20 @@ static enum zr_err decode_events(struct db_decoder *dec, const struct columns *c
 
 	if (err)
 		return err;
+	if (!codes_valid(columns, dec->batch->n))
+		return zr_fail(ZR_CORRUPT, "%s: a code is none", dec->name);
 	good = orders_valid(dec->codec, columns->order);
 	good &= get_times(dec, columns, bits);
 	get_ids(dec, columns);
-	get_byte_columns(dec, columns);
 	listed = get_slots(dec, columns, &range);
 	err = check_end(dec, bits);
 	if (!err && !good)
 		err = db_rows_check(&dec->codec->rows, dec->name, dec->batch);
 	if (!err && !(good && listed))
-		err = zr_fail(ZR_CORRUPT, "%s: a code is none, or a slot in no list", dec->name);
+		err = zr_fail(ZR_CORRUPT, "%s: a slot is in no list", dec->name);
 	if (!err)
-		db_codec_set_span(dec->codec, dec->batch, range);
+		db_codec_set_span(dec->codec, dec->batch,
+				  db_codec_kinds(dec->codec, dec->codec->starts), range);
 	return err;
 }
 

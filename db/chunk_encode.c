@@ -12,6 +12,7 @@ enum {
 	/* columns of a group, types in each, and the planes of the widest */
 	CUTS_MAX = 5 * DB_TYPE_COUNT + 12,
 	BLOCK_BYTES_MIN = 1024,
+	PREFETCH = 8, /* events */
 };
 
 struct encoder {
@@ -131,17 +132,17 @@ static void put_events(struct encoder *enc)
 		unsigned type = sorted->type[i];
 		uint32_t at = codec->starts[type]++, task = batch.task[i], slot = batch.slot[i];
 		const struct db_slot_rule *rule = &codec->rules[type];
-		uint32_t *next = &codec->slots.next[rule->sequence][task % DB_CHUNK_TASKS];
+		uint32_t slots = db_slots_ahead(rule, batch.len[i]);
 		uint64_t ahead = batch.time_ns[i] - before;
-		struct db_slot_code code = db_slots_put(&codec->slots, rule, slot, *next);
+
+		db_slots_prefetch(&codec->slots,
+				  batch.slot[i + PREFETCH < batch.n ? i + PREFETCH : i]);
+		struct db_slot_code code = db_slots_put(&codec->slots, rule, slot, task, slots);
 
 		before = batch.time_ns[i];
 		sorted->time[at] = put_time(&bits, enc->unit_ns > 1 ? ahead / enc->unit_ns : ahead);
 		sorted->slot[at] = put_slot_len(&bits, code, batch.len[i], &sorted->len[at]);
-		*next = code.code >= DB_CODE_NEXT ? slot + db_slots_ahead(rule, batch.len[i])
-						  : *next;
-		db_slots_note(&codec->slots, rule, slot);
-		db_range_widen(&range, rule, slot, batch.len[i]);
+		db_range_widen(&range, rule, slot, slots);
 		sorted->task[at] = task == last_task ? 1 : task == 1 ? last_task : task;
 		last_task = task ? task : last_task;
 		sorted->memcg[at] = batch.memcg[i];
@@ -284,7 +285,7 @@ enum zr_err db_chunk_encode(struct db_codec *codec, const struct db_batch *batch
 	for (unsigned group = 0; group < DB_CHUNK_GROUPS && !err; group++)
 		err = put_group(&enc, group);
 	put_bits_section(&enc);
-	db_codec_set_span(codec, batch, enc.range);
+	db_codec_set_span(codec, batch, db_codec_kinds(codec, enc.starts), enc.range);
 	*chunk = codec->chunk;
 	*bytes = (size_t)(enc.at - codec->chunk);
 	zr_put32(codec->chunk + DB_CHUNK_AT_CRC, db_chunk_crc(codec->chunk, *bytes));
