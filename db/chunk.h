@@ -11,8 +11,8 @@
 struct db_codec;
 
 /* Working memory for one thread, 7.1 MiB, and zstd's state: 2 MiB at levels 0 and 3, 11 MiB at the
- * highest. `level` is zstd's, for the first group of columns; 0 is a setting of our own, see chunk.c,
- * which the second group always has. */
+ * highest. `level` is zstd's, for the first group of columns; 0 is a setting of our own, see
+ * chunk.c, which the second group always has. */
 enum zr_err db_codec_new(int level, struct db_codec **out);
 void db_codec_free(struct db_codec *codec);
 
