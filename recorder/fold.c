@@ -771,7 +771,7 @@ static void on_len(const struct step *step)
 	n = frame->n_lens++;
 	if (n == 0)
 		frame->len = len;
-	if (n == 1)
+	if (n == 1 && !frame->lens)
 		frame->lens = calloc(1u << frame->order, sizeof(*frame->lens));
 	if (frame->lens && n < 1u << frame->order)
 		frame->lens[n] = len;
