@@ -114,8 +114,8 @@ sources()
 	claim "${k}_anonymous_trace_hides_the_cgroup" hides "$here/lone" /job
 
 	claim "${k}_auto_takes_perf_without_rights_to_tracefs" test "$(json "$here/few.out" source)" = perf
-	# The processor came three times.
-	claim "${k}_perf_says_that_it_could_not_watch_a_cpu_that_was_not_there" test "$(info "$here/few" lost_events)" -eq 3
+	# The processor came three times; a busy host may lose more.
+	claim "${k}_perf_says_that_it_could_not_watch_a_cpu_that_was_not_there" test "$(info "$here/few" lost_events)" -ge 3
 	claim "${k}_stores_with_few_capabilities_are_zswpout" is_counter "$here/few" outcomes.stored "$here/few" zswpout
 	claim "${k}_loads_with_few_capabilities_are_zswpin" is_counter "$here/few" outcomes.in_zswap "$here/few" zswpin
 	# Not what kworkers did to the cgroup's pages.

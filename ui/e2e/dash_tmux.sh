@@ -118,7 +118,7 @@ keys_act() {
 }
 
 what_if_acts() {
-	t send-keys a 'batched+pool=2M' Enter && sees '3 plugged' && t send-keys 4 && sees '4 batched+pool=2M' &&
+	t send-keys a 'batched+pool=2M' Enter && sees '4 batched+pool=2M' && t send-keys 4 && sees 'slots of 4' &&
 		t send-keys e '+walk=7' Enter && sees '4 batched+pool=2M+walk' && t send-keys x &&
 		until_true eval '! on_screen "4 batched"' && t send-keys 3 && sees 'slots of 3'
 }

@@ -108,7 +108,7 @@ times_are_rounded() {
 		exits 0 info us.zr && grep -q 'exact to 1.00 us' out && json info us.zr --json && [ "$(figure time_unit_ns)" = 1000 ] &&
 		json info t.zr --json && [ "$(figure time_unit_ns)" = 1 ] &&
 		complains 2 'time-resolution' import capture.txt -o no.zr --time-resolution min && [ ! -e no.zr ] &&
-		exits 0 record --help && grep -q 'time-resolution ns|us|ms' out && "$BUILD/zreel-record" --help | grep -q time-resolution
+		exits 0 record --help && grep -q 'time-resolution ns|us|ms' out && "$zreel-record" --help | grep -q time-resolution
 }
 
 hosts_merge() {
