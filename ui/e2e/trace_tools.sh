@@ -325,18 +325,17 @@ hostile_ftrace_comes_back() {
 
 csv_on_a_terminal_is_harmless() {
 	[ -e evil.zr ] || skip "evil.zr was not made" || return
-	python3 - "$zreel" <<-'END' && is_harmless seen 'sql --csv'
+	python3 - "$zreel" >/dev/null <<-'END' && is_harmless seen 'sql --csv'
 		import os, pty, sys
 		seen = []
 		def keep(fd):
 		    seen.append(os.read(fd, 4096))
-		    return b""
+		    return seen[-1]
 		def run():
 		    try:
 		        return pty.spawn([sys.argv[1], "sql", "evil.zr", "--csv", "SELECT path FROM memcg"], keep, lambda fd: b"")
 		    except OSError:
 		        return 0
-		out = os.dup(1)
 		assert run() == 0
 		text = b"".join(seen).replace(b"\r\n", b"\n")
 		assert "\u4e16\u84ee".encode() in text
