@@ -168,8 +168,7 @@ static bool get_rows(struct decoder *dec)
 	return good;
 }
 
-/* ------------------------------------------------------------------------ in the order of events
- */
+/* ----------------------------------------------------------------------- in the order of events */
 
 /* Times from differences, and what get_kind packed; false if times descend, as a sum that wraps
  * does. Differences of 2^32 units and more are `wide`. Inlined with a constant for it. */

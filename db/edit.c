@@ -7,8 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* ----------------------------------------------------------------------------------------- cursors
- */
+/* -------------------------------------------------------------------------------------- cursors */
 
 enum zr_err db_cursor_open(struct db *db, const char *doing, const char *sql, struct db_cursor *out)
 {
@@ -93,7 +92,8 @@ static int compare_host(const void *key, const void *item)
 	return host < of_part ? -1 : host > of_part;
 }
 
-const struct db_part *db_part_of(const struct db_part *parts, size_t n, int64_t host)
+/* The part of a host, NULL if it is not among them. */
+static const struct db_part *part_of(const struct db_part *parts, size_t n, int64_t host)
 {
 	return bsearch(&host, parts, n, sizeof(*parts), compare_host);
 }
@@ -101,7 +101,7 @@ const struct db_part *db_part_of(const struct db_part *parts, size_t n, int64_t 
 static void fill_span(const struct db_cursor *rows, struct db_part *parts, size_t n)
 {
 	int64_t host = sqlite3_column_int64(rows->stmt, 0);
-	struct db_part *part = (struct db_part *)db_part_of(parts, n, host);
+	struct db_part *part = (struct db_part *)part_of(parts, n, host);
 
 	if (!part)
 		return;
@@ -181,7 +181,7 @@ enum zr_err db_copy_env(const struct db_copy *copy)
 	enum zr_err err = of_read(copy, db_env_all(copy->from, &arena, &env, &n));
 
 	for (size_t i = 0; i < n && !err; i++) {
-		const struct db_part *part = db_part_of(copy->parts, copy->n_parts, env[i].host);
+		const struct db_part *part = part_of(copy->parts, copy->n_parts, env[i].host);
 
 		if (part)
 			err = db_env_set(copy->to, part->as, env[i].key, env[i].value);
@@ -253,7 +253,7 @@ static enum zr_err copy_sample(const struct db_copy *copy, const struct db_curso
 			       uint64_t *samples)
 {
 	const struct db_part *part =
-		db_part_of(copy->parts, copy->n_parts, sqlite3_column_int64(rows->stmt, 0));
+		part_of(copy->parts, copy->n_parts, sqlite3_column_int64(rows->stmt, 0));
 	uint64_t time_ns = (uint64_t)sqlite3_column_int64(rows->stmt, 3);
 
 	if (!part || time_ns < part->from_ns || time_ns >= part->to_ns)
@@ -477,8 +477,7 @@ enum zr_err db_output_close(struct db_output *output, enum zr_err err, bool comp
 	return err;
 }
 
-/* -------------------------------------------------------------------------------------- watching
- */
+/* ------------------------------------------------------------------------------------- watching */
 
 enum zr_err db_watch_ask(const struct db_watch *watch, double done)
 {

@@ -39,9 +39,6 @@ struct db_part {
 enum zr_err db_parts(struct db *db, const struct db_selection *selection, struct zr_arena *arena,
 		     struct db_part **out, size_t *n);
 
-/* The part of a host, NULL if it is not among them. */
-const struct db_part *db_part_of(const struct db_part *parts, size_t n, int64_t host);
-
 uint32_t db_slot_sectors(struct db *db, uint32_t host);
 
 /* --------------------------------------------------------------------------------------- tables */

@@ -14,8 +14,7 @@
 
 enum { ORIGIN_BYTES = 64 };
 
-/* --------------------------------------------------------------------------------------- origins
- */
+/* -------------------------------------------------------------------------------------- origins */
 
 /* A host's own: the trace and number under which it was recorded. */
 static enum zr_err origin_of(struct db *db, uint32_t host, struct zr_arena *arena,
@@ -73,7 +72,8 @@ static const char *base_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-enum zr_err db_merge_put_origin(struct db_merge *merge, struct db *db, const struct db_part *part)
+/* The environment that says where a host of the new file came from. */
+static enum zr_err put_origin(struct db_merge *merge, struct db *db, const struct db_part *part)
 {
 	struct zr_arena arena = { 0 };
 	struct db *to = merge->output.db;
@@ -91,8 +91,7 @@ enum zr_err db_merge_put_origin(struct db_merge *merge, struct db *db, const str
 	return err;
 }
 
-/* ---------------------------------------------------------------------------------------- inputs
- */
+/* --------------------------------------------------------------------------------------- inputs */
 
 static enum zr_err copy_batch(struct db_merge *merge, const struct db_batch *batch)
 {
@@ -135,7 +134,7 @@ static enum zr_err copy_input(struct db_merge *merge, struct db *db, struct db_p
 		parts[i].as = merge->result->hosts++;
 	err = db_copy_env(&copy);
 	for (size_t i = 0; i < n && !err; i++)
-		err = db_merge_put_origin(merge, db, &parts[i]);
+		err = put_origin(merge, db, &parts[i]);
 	if (!err)
 		err = db_copy_ids(&copy);
 	if (!err)

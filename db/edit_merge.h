@@ -19,9 +19,6 @@ struct db_merge {
  * input has one of them. */
 enum zr_err db_merge_claim(struct db_merge *merge, struct db *db, uint32_t input);
 
-/* The environment that says where a host of the new file came from. */
-enum zr_err db_merge_put_origin(struct db_merge *merge, struct db *db, const struct db_part *part);
-
 /* Several traces of one host; see edit_weave.c. */
 enum zr_err db_merge_same_host(struct db_merge *merge);
 

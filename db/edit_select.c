@@ -35,8 +35,7 @@ struct db_selector {
 	bool wanted_memcg[DB_MEMCG_MAX + 1]; /* of the part's host */
 };
 
-/* --------------------------------------------------------------------------------------- cgroups
- */
+/* -------------------------------------------------------------------------------------- cgroups */
 
 static bool is_id(const char *text)
 {
@@ -155,8 +154,7 @@ static enum zr_err check_area(struct db_selector *s)
 			     s->db->path, s->selection.area, n_areas, last);
 }
 
-/* ------------------------------------------------------------------------------------------ rows
- */
+/* ----------------------------------------------------------------------------------------- rows */
 
 static bool by_slot(const struct db_selector *s, const struct db_event *e)
 {
@@ -254,8 +252,7 @@ static enum zr_err pick_rows(struct db_selector *s, const struct db_batch *from)
 	return err;
 }
 
-/* ----------------------------------------------------------------------------------------- hosts
- */
+/* ---------------------------------------------------------------------------------------- hosts */
 
 static enum zr_err mark_ever(struct db_selector *s, const struct db_batch *batch)
 {
@@ -335,8 +332,7 @@ static void end_part(struct db_selector *s)
 	s->reader = NULL;
 }
 
-/* -------------------------------------------------------------------------------------- interface
- */
+/* ------------------------------------------------------------------------------------ interface */
 
 static enum zr_err init(struct db_selector *s)
 {

@@ -25,7 +25,8 @@ static void *block_of(const struct db_slot_map *map, uint8_t area, uint32_t slot
 	return at < in->n ? in->blocks[at] : NULL;
 }
 
-void *db_slot_map_peek(const struct db_slot_map *map, uint8_t area, uint32_t slot)
+/* The item, NULL if its block was never made. */
+static void *peek(const struct db_slot_map *map, uint8_t area, uint32_t slot)
 {
 	char *block = block_of(map, area, slot);
 
@@ -120,7 +121,7 @@ bool db_slot_flags_change(struct db_slot_map *map, struct db_slot_range range, u
 	while (range.n) {
 		uint32_t n = in_first_block(range);
 		uint8_t *flags = set ? db_slot_map_need(map, range.area, range.first)
-				     : db_slot_map_peek(map, range.area, range.first);
+				     : peek(map, range.area, range.first);
 
 		for (uint32_t i = 0; flags && i < n; i++)
 			flags[i] = (uint8_t)((flags[i] & ~clear) | set);
@@ -137,7 +138,7 @@ uint8_t db_slot_flags_any(const struct db_slot_map *map, struct db_slot_range ra
 
 	while (range.n) {
 		uint32_t n = in_first_block(range);
-		const uint8_t *flags = db_slot_map_peek(map, range.area, range.first);
+		const uint8_t *flags = peek(map, range.area, range.first);
 
 		for (uint32_t i = 0; flags && i < n; i++)
 			any |= flags[i];

@@ -25,9 +25,6 @@ struct db_slot_map {
 
 void db_slot_map_fini(struct db_slot_map *map);
 
-/* The item, NULL if its block was never made. */
-void *db_slot_map_peek(const struct db_slot_map *map, uint8_t area, uint32_t slot);
-
 /* The item, made if need be; NULL when there is no more memory for it. */
 void *db_slot_map_need(struct db_slot_map *map, uint8_t area, uint32_t slot);
 

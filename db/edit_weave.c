@@ -86,8 +86,7 @@ static const char *path_of(const struct weave *w, const struct source *source)
 	return w->merge->options->inputs[source->input];
 }
 
-/* ------------------------------------------------------------------------------------------- ids
- */
+/* ------------------------------------------------------------------------------------------ ids */
 
 enum id_kind { ID_MEMCG, ID_TASK, ID_AREA };
 
@@ -177,8 +176,7 @@ static enum zr_err area_id(struct weave *w, const struct db_area *area, uint32_t
 	return unify(w, ID_AREA, text, area->id, out);
 }
 
-/* ----------------------------------------------------------------------------- reading the inputs
- */
+/* --------------------------------------------------------------------------- reading the inputs */
 
 static enum zr_err check_same(struct weave *w, struct db *db, uint32_t host, const char *key)
 {
@@ -368,8 +366,7 @@ static enum zr_err check_overlaps(struct weave *w)
 	return err;
 }
 
-/* ---------------------------------------------------------------------------------------- tables
- */
+/* --------------------------------------------------------------------------------------- tables */
 
 static enum zr_err put_memcgs(struct weave *w, struct db *db, const struct source *source)
 {
@@ -508,8 +505,7 @@ static enum zr_err put_tables(struct weave *w, const struct source *source)
 	return err ? err : closed;
 }
 
-/* ---------------------------------------------------------------------------------- open sources
- */
+/* --------------------------------------------------------------------------------- open sources */
 
 static enum zr_err map_memcgs(struct weave *w, struct active *a)
 {
@@ -608,8 +604,7 @@ static enum zr_err open_active(struct weave *w, struct active *a)
 	return err ? err : step(a);
 }
 
-/* ------------------------------------------------------------------------------------- the weave
- */
+/* ------------------------------------------------------------------------------------ the weave */
 
 static enum zr_err put(struct weave *w, const struct db_event *event)
 {
@@ -771,8 +766,7 @@ static enum zr_err weave_events(struct weave *w)
 	return err;
 }
 
-/* ----------------------------------------------------------------------------------------- whole
- */
+/* ---------------------------------------------------------------------------------------- whole */
 
 static enum zr_err init(struct weave *w)
 {

@@ -12,8 +12,7 @@
 #include "db/base/bytes.h"
 #include "db/edit_slots.h"
 
-/* ------------------------------------------------------------------------------------ what all do
- */
+/* ---------------------------------------------------------------------------------- what all do */
 
 static enum zr_err pick_host(struct db_export *ex)
 {
@@ -85,8 +84,7 @@ static uint32_t page_bytes(struct db_export *ex)
 	return 512 * db_slot_sectors(ex->db, ex->part.host);
 }
 
-/* ------------------------------------------------------------------------------------------- fio
- */
+/* ------------------------------------------------------------------------------------------ fio */
 
 struct fio {
 	struct db_export ex;
@@ -167,8 +165,7 @@ enum zr_err db_export_fio(struct db *db, const struct db_selection *selection,
 	return err;
 }
 
-/* ---------------------------------------------------------------------------------------- oracle
- */
+/* --------------------------------------------------------------------------------------- oracle */
 
 /*
  * The number of the next access is known only when it comes: the record before is then patched, in

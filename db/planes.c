@@ -42,8 +42,7 @@ VALUES(16)
 VALUES(32)
 #undef VALUES
 
-/* ----------------------------------------------------------------------------------- dispatching
- */
+/* ---------------------------------------------------------------------------------- dispatching */
 
 static void split_plane(struct db_column column, unsigned shift, uint8_t *to)
 {

@@ -71,8 +71,7 @@ static int ask_watch(void *arg)
 	return !watch->fn(watch->arg, 0);
 }
 
-/* -------------------------------------------------------------------------------- the connection
- */
+/* ------------------------------------------------------------------------------- the connection */
 
 /* A table of the file would be taken before ours. */
 static enum zr_err refuse_false_events(struct db *db)
@@ -133,8 +132,7 @@ static void shut_again(struct query *q)
 		sqlite3_limit(sql, limits[i].limit, q->limits_before[i]);
 }
 
-/* ------------------------------------------------------------------------------------- the query
- */
+/* ------------------------------------------------------------------------------------ the query */
 
 /* SQLITE_ERROR is the statement's fault; everything else is told as of the file. */
 static enum zr_err fail(struct query *q, int rc)

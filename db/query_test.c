@@ -124,8 +124,7 @@ static enum zr_err ask(struct fixture *f, const char *text, struct answer *answe
 		assert_string_equal(answer_.text, wanted);                                         \
 	} while (0)
 
-/* ------------------------------------------------------------------------------------- the table
- */
+/* ------------------------------------------------------------------------------------ the table */
 
 static void every_field_of_every_event_is_there(void **state)
 {
@@ -214,8 +213,7 @@ static void a_cgroup_has_its_path_or_none(void **state)
 		      "0|3|/a/世蓮;0|4|;1|3|;1|4|;");
 }
 
-/* -------------------------------------------------------------------------------------- conditions
- */
+/* ----------------------------------------------------------------------------------- conditions */
 
 struct condition {
 	int64_t host, from, to, slot_from, slot_to, memcg; /* -1 = none */
@@ -705,8 +703,7 @@ static void every_query_of_the_page_gives_what_was_worked_out_by_hand(void **sta
 	assert_int_equal(n, sizeof(page) / sizeof(page[0]));
 }
 
-/* ------------------------------------------------------------------------------------- bad files
- */
+/* ------------------------------------------------------------------------------------ bad files */
 
 static void run_sql(struct fixture *f, const char *statements)
 {

@@ -78,15 +78,7 @@ static struct row get_row(sqlite3_stmt *stmt)
 	return (struct row){
 		.id = sqlite3_column_int64(stmt, 0),
 		.host = sqlite3_column_int64(stmt, 1),
-		.span = {
-			.first_ns = (uint64_t)sqlite3_column_int64(stmt, 2),
-			.last_ns = (uint64_t)sqlite3_column_int64(stmt, 3),
-			.events = (uint32_t)sqlite3_column_int64(stmt, 4),
-			.kinds = (uint32_t)sqlite3_column_int64(stmt, 5),
-			.slot_min = (uint32_t)sqlite3_column_int64(stmt, 6),
-			.slot_max = (uint32_t)sqlite3_column_int64(stmt, 7),
-			.memcgs = (uint64_t)sqlite3_column_int64(stmt, 8),
-		},
+		.span = db_span_of_row(stmt, 2),
 	};
 }
 

@@ -17,6 +17,7 @@
 #include <sqlite3.h>
 
 #include "db/db.h"
+#include "db/span_row.h"
 
 /* name, "cannot ...", statement */
 #define DB_STATEMENTS(X)                                                                           \
@@ -63,7 +64,7 @@
 	X(CHUNK_LAST, "read the chunks",                                                           \
 	  "SELECT last_ns FROM chunk WHERE host = ? ORDER BY first_ns DESC, id DESC LIMIT 1")      \
 	X(CHUNK_NEXT, "read events",                                                               \
-	  "SELECT id, host, first_ns, last_ns, events, kinds, slot_min, slot_max, memcgs, data "           \
+	  "SELECT id, host, " DB_SPAN_COLUMNS ", data "                                            \
 	  "FROM chunk WHERE (host, first_ns, id) > (?, ?, ?) AND host BETWEEN ? AND ? "            \
 	  "AND first_ns < ? AND last_ns >= ? AND kinds & ? ORDER BY host, first_ns, id LIMIT 1")   \
 	X(CHUNK_SUMS, "read the chunks", "SELECT count(*), total(length(data)) FROM chunk")        \

@@ -338,8 +338,7 @@ static inline void test_vfs_free(struct test_vfs *vfs)
 	free(vfs);
 }
 
-/* --------------------------------------------------------------------- the disk after power loss
- */
+/* -------------------------------------------------------------------- the disk after power loss */
 
 struct disk_file {
 	uint8_t *now, *durable; /* as the system saw it, and what is surely on the disk */

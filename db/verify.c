@@ -21,6 +21,7 @@
 #include <string.h>
 
 #include "db/edit_slots.h"
+#include "db/span_row.h"
 
 enum {
 	CHUNKS_MAX = 4 << 20,	  /* 192 MiB of notes, for 274 milliards of events */
@@ -71,8 +72,7 @@ const char *db_check_name(enum db_check check)
 	return (unsigned)check < DB_CHECK_COUNT ? checks[check].name : "?";
 }
 
-/* -------------------------------------------------------------------------------------- findings
- */
+/* ------------------------------------------------------------------------------------- findings */
 
 static void report(struct verifier *v, const struct db_finding *finding)
 {
@@ -423,8 +423,7 @@ bool db_task_listed(const struct db_task *tasks, size_t n, uint32_t id)
 	return n && bsearch(&id, tasks, n, sizeof(*tasks), compare_task);
 }
 
-/* ---------------------------------------------------------------------------------------- events
- */
+/* --------------------------------------------------------------------------------------- events */
 
 static void check_ids(struct verifier *v, const struct db_event *e, struct db_slot_range slots)
 {
@@ -505,21 +504,7 @@ static void check_events(struct verifier *v)
 	v->result->events += batch->n;
 }
 
-/* ---------------------------------------------------------------------------------------- chunks
- */
-
-static struct db_chunk_span claims_of_row(sqlite3_stmt *stmt)
-{
-	return (struct db_chunk_span){
-		.first_ns = (uint64_t)sqlite3_column_int64(stmt, 1),
-		.last_ns = (uint64_t)sqlite3_column_int64(stmt, 2),
-		.events = (uint32_t)sqlite3_column_int64(stmt, 3),
-		.kinds = (uint32_t)sqlite3_column_int64(stmt, 4),
-		.slot_min = (uint32_t)sqlite3_column_int64(stmt, 5),
-		.slot_max = (uint32_t)sqlite3_column_int64(stmt, 6),
-		.memcgs = (uint64_t)sqlite3_column_int64(stmt, 7),
-	};
-}
+/* --------------------------------------------------------------------------------------- chunks */
 
 static enum zr_err decode(struct db_chunk_read *read, sqlite3_stmt *stmt, int64_t id)
 {
@@ -537,8 +522,7 @@ enum zr_err db_chunk_read(struct db_chunk_read *read, int64_t id)
 	struct db_cursor cursor;
 	enum zr_err err =
 		db_cursor_open(read->db, "read a chunk",
-			       "SELECT host, first_ns, last_ns, events, kinds, slot_min, "
-			       "slot_max, memcgs, data FROM chunk NOT INDEXED WHERE id = ?",
+			       "SELECT host, " DB_SPAN_COLUMNS ", data FROM chunk NOT INDEXED WHERE id = ?",
 			       &cursor);
 
 	read->found = false;
@@ -549,7 +533,7 @@ enum zr_err db_chunk_read(struct db_chunk_read *read, int64_t id)
 		err = db_cursor_next(&cursor, &read->found);
 	if (!err && read->found) {
 		read->host = sqlite3_column_int64(cursor.stmt, 0);
-		read->claims = claims_of_row(cursor.stmt);
+		read->claims = db_span_of_row(cursor.stmt, 1);
 		err = decode(read, cursor.stmt, id);
 	}
 	db_cursor_close(&cursor);

@@ -41,8 +41,7 @@ struct repairer {
 	struct zr_arena ids; /* of the host */
 };
 
-/* ----------------------------------------------------------------------------------------- hosts
- */
+/* ---------------------------------------------------------------------------------------- hosts */
 
 static bool is_host(int64_t host)
 {
@@ -119,8 +118,7 @@ static enum zr_err copy_tables(struct repairer *r)
 	return err ? err : db_copy_runs(&copy, &r->result->runs);
 }
 
-/* ------------------------------------------------------------------------------- ids without a row
- */
+/* ---------------------------------------------------------------------------- ids without a row */
 
 /* What the new file lists, for that is what could be copied. */
 static enum zr_err load_ids(struct repairer *r, uint32_t host)
@@ -183,8 +181,7 @@ static enum zr_err list_ids(struct repairer *r, const struct db_event *e)
 	return err;
 }
 
-/* ---------------------------------------------------------------------------------------- events
- */
+/* --------------------------------------------------------------------------------------- events */
 
 static enum zr_err put(struct repairer *r, const struct db_event *event)
 {
@@ -253,8 +250,7 @@ static enum zr_err take_batch(struct repairer *r, const struct db_batch *batch)
 	return err;
 }
 
-/* ------------------------------------------------------------------------------------------ gaps
- */
+/* ----------------------------------------------------------------------------------------- gaps */
 
 static uint64_t clamp(uint64_t ns, uint64_t low, uint64_t high)
 {
@@ -329,8 +325,7 @@ static enum zr_err begin_host(struct repairer *r, size_t at)
 	return err ? err : load_ids(r, (uint32_t)r->host);
 }
 
-/* ----------------------------------------------------------------------------------------- chunks
- */
+/* --------------------------------------------------------------------------------------- chunks */
 
 static enum zr_err copy_chunk(struct repairer *r, size_t at)
 {

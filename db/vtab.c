@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "db/base/bytes.h"
+#include "db/span_row.h"
 
 enum { TERMS_MAX = 16 };
 
@@ -29,8 +30,7 @@ int db_vtab_fail(struct db_vtab_cursor *cursor, int rc, const char *doing)
 	return rc;
 }
 
-/* -------------------------------------------------------------------------------------- planning
- */
+/* ------------------------------------------------------------------------------------- planning */
 
 /* Columns whose conditions are used, their letter, and by how much one of them narrows a query
  * down. */
@@ -208,13 +208,12 @@ static struct db_vtab_bounds bounds_of(const char *plan, int n, sqlite3_value **
 	return bounds;
 }
 
-/* ---------------------------------------------------------------------------------------- chunks
- */
+/* --------------------------------------------------------------------------------------- chunks */
 
 /* The chunks that may hold what is asked for. `slot_min` of a chunk is a lower bound for its
  * events' slots, and slot_max an upper one. */
 static const char chunks_statement[] =
-	"SELECT id, host, first_ns, last_ns, events, kinds, slot_min, slot_max, memcgs, data "
+	"SELECT id, host, " DB_SPAN_COLUMNS ", data "
 	"FROM main.chunk WHERE host BETWEEN ?1 AND ?2 AND last_ns >= ?3 AND first_ns <= ?4 "
 	"AND (NOT ?5 OR (slot_max >= ?6 AND slot_min <= ?7 AND slot_min <= slot_max)) "
 	"AND memcgs & ?8 AND kinds & ?9 ORDER BY host, first_ns, id";
@@ -236,19 +235,6 @@ static int start_chunks(struct db_vtab_cursor *cursor)
 	for (size_t i = 0; i < sizeof(values) / sizeof(values[0]) && rc == SQLITE_OK; i++)
 		rc = sqlite3_bind_int64(cursor->chunks, (int)i + 1, values[i]);
 	return rc;
-}
-
-static struct db_chunk_span claims_of(sqlite3_stmt *stmt)
-{
-	return (struct db_chunk_span){
-		.first_ns = (uint64_t)sqlite3_column_int64(stmt, 2),
-		.last_ns = (uint64_t)sqlite3_column_int64(stmt, 3),
-		.events = (uint32_t)sqlite3_column_int64(stmt, 4),
-		.kinds = (uint32_t)sqlite3_column_int64(stmt, 5),
-		.slot_min = (uint32_t)sqlite3_column_int64(stmt, 6),
-		.slot_max = (uint32_t)sqlite3_column_int64(stmt, 7),
-		.memcgs = (uint64_t)sqlite3_column_int64(stmt, 8),
-	};
 }
 
 static int rc_of(enum zr_err err)
@@ -273,7 +259,7 @@ static int decode(struct db_vtab_cursor *cursor)
 	cursor->path_host = -1;
 	err = db_chunk_decode(cursor->codec, name, data, data ? bytes : 0, &cursor->batch);
 	if (!err)
-		err = db_chunk_check_row(cursor->codec, name, claims_of(cursor->chunks));
+		err = db_chunk_check_row(cursor->codec, name, db_span_of_row(cursor->chunks, 2));
 	if (err)
 		return db_vtab_fail(cursor, rc_of(err), NULL);
 	cursor->chunk = id;
@@ -312,8 +298,7 @@ static int next_chunk(struct db_vtab_cursor *cursor)
 	return rc == SQLITE_DONE ? SQLITE_OK : db_vtab_fail(cursor, rc, "read its chunks");
 }
 
-/* ------------------------------------------------------------------------------------------ rows
- */
+/* ----------------------------------------------------------------------------------------- rows */
 
 static bool is_wanted(const struct db_vtab_cursor *cursor)
 {
@@ -341,8 +326,7 @@ static int seek(struct db_vtab_cursor *cursor)
 	return rc;
 }
 
-/* --------------------------------------------------------------------------------------- methods
- */
+/* -------------------------------------------------------------------------------------- methods */
 
 static int connect(sqlite3 *sql, void *chunks_decoded, int argc, const char *const *argv,
 		   sqlite3_vtab **out, char **error)

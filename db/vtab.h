@@ -51,8 +51,7 @@ struct db_vtab_cursor {
  * counter behind that. SQLite's code. */
 int db_vtab_register(sqlite3 *sql, const uint64_t **chunks_decoded);
 
-/* ----------------------------------------------------------------------------------- its columns
- */
+/* ---------------------------------------------------------------------------------- its columns */
 
 enum db_vtab_column {
 	DB_VTAB_HOST,

@@ -87,9 +87,9 @@ bool rec_file_line(char *text, size_t bytes, const char *fmt, ...)
 	return whole;
 }
 
-static int write_once(const char *path, int flags, const char *text)
+int rec_file_append(const char *path, const char *text)
 {
-	int fd = open(path, O_WRONLY | O_CLOEXEC | flags), err = 0;
+	int fd = open(path, O_WRONLY | O_CLOEXEC | O_APPEND), err = 0;
 	size_t n = strlen(text);
 	ssize_t put;
 
@@ -103,16 +103,6 @@ static int write_once(const char *path, int flags, const char *text)
 	if (close(fd) && !err)
 		err = errno;
 	return err;
-}
-
-int rec_file_append(const char *path, const char *text)
-{
-	return write_once(path, O_APPEND, text);
-}
-
-int rec_file_write(const char *path, const char *text)
-{
-	return write_once(path, O_TRUNC, text);
 }
 
 char *rec_next_line(char **at)

@@ -20,7 +20,6 @@ bool rec_file_line(char *text, size_t bytes, const char *fmt, ...)
 
 /* Writes `text` in one write(2), appending; 0 or an errno. */
 int rec_file_append(const char *path, const char *text);
-int rec_file_write(const char *path, const char *text);
 
 /* The next line of a text that is cut up on the way; NULL at the end. Start with *at = text. */
 char *rec_next_line(char **at);

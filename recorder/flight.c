@@ -46,8 +46,7 @@ struct rec_flight {
 	ZSTD_CCtx *zstd;
 };
 
-/* ------------------------------------------------------------------------------------------- lists
- */
+/* ---------------------------------------------------------------------------------------- lists */
 
 static void *add(struct list *list, size_t size)
 {
@@ -75,8 +74,7 @@ static enum zr_err no_memory(void)
 	return zr_fail(ZR_NOMEM, "no memory to keep the last minutes in");
 }
 
-/* -------------------------------------------------------------------------------------------- life
- */
+/* ----------------------------------------------------------------------------------------- life */
 
 enum zr_err rec_flight_new(uint64_t span_ns, uint64_t most_bytes, struct rec_flight **out)
 {
@@ -134,8 +132,7 @@ void rec_flight_free(struct rec_flight *flight)
 	free(flight);
 }
 
-/* ------------------------------------------------------------------------------------------ chunks
- */
+/* --------------------------------------------------------------------------------------- chunks */
 
 /* Differences of time and slot; both wrap, so that decoding is exact whatever comes. */
 static void to_differences(struct db_event *events, uint32_t n)
@@ -220,8 +217,7 @@ enum zr_err rec_flight_event(struct rec_flight *flight, const struct db_event *e
 	return flight->n_open < REC_FLIGHT_CHUNK ? ZR_OK : close_chunk(flight);
 }
 
-/* ------------------------------------------------------------------------ dictionaries and samples
- */
+/* --------------------------------------------------------------------- dictionaries and samples */
 
 enum zr_err rec_flight_memcg(struct rec_flight *flight, const struct db_memcg *memcg)
 {
@@ -328,8 +324,7 @@ struct rec_flight_stats rec_flight_stats(const struct rec_flight *flight)
 	return stats;
 }
 
-/* ----------------------------------------------------------------------------------------- writing
- */
+/* -------------------------------------------------------------------------------------- writing */
 
 static enum zr_err write_dictionaries(const struct rec_flight *flight, struct db *db)
 {

@@ -62,8 +62,7 @@ static enum zr_err put_area(void *arg, uint32_t id, uint32_t type)
 	return rec_trace_area(&import->trace, id, type);
 }
 
-/* -------------------------------------------------------------------------------------------
- * learning */
+/* ------------------------------------------------------------------------------------- learning */
 
 struct lesson {
 	uint32_t types;
@@ -168,8 +167,7 @@ static enum zr_err push(struct rec_import *import, const struct rec_raw *raw)
 	return import->n_early == REC_LEARN ? begin_fold(import) : ZR_OK;
 }
 
-/* ----------------------------------------------------------------------------------------------
- * block */
+/* ---------------------------------------------------------------------------------------- block */
 
 static struct rec_import_area *area_of(struct rec_import *import, const struct rec_raw *raw)
 {
@@ -206,8 +204,7 @@ static enum zr_err add_block(struct rec_import *import, const struct rec_raw *ra
 	return push(import, &io);
 }
 
-/* ------------------------------------------------------------------------------- what readers call
- */
+/* ---------------------------------------------------------------------------- what readers call */
 
 static bool is_block(unsigned type)
 {
@@ -309,8 +306,7 @@ enum zr_err rec_import_kernel(struct rec_import *import, const char *release, co
 	return rec_import_env(import, DB_ENV_KERNEL, release, from);
 }
 
-/* -----------------------------------------------------------------------------------------------
- * text */
+/* ----------------------------------------------------------------------------------------- text */
 
 static bool is_number_clock(const char *line)
 {
@@ -371,8 +367,7 @@ enum zr_err rec_import_text(struct rec_import *import)
 	}
 }
 
-/* -------------------------------------------------------------------------------------------
- * options */
+/* -------------------------------------------------------------------------------------- options */
 
 static enum zr_err bad_area(const char *text)
 {
@@ -609,8 +604,7 @@ static enum zr_err finish(struct rec_import *import)
 	return err ? err : db_writer_flush(import->trace.writer);
 }
 
-/* ---------------------------------------------------------------------------------------------
- * formats */
+/* -------------------------------------------------------------------------------------- formats */
 
 static const struct format {
 	const char *name;

@@ -39,8 +39,7 @@ enum {
 	MARK_PASSTHROUGH = 1 << 9,
 };
 
-/* -------------------------------------------------------------------------------------------
- * records */
+/* -------------------------------------------------------------------------------------- records */
 
 /* One file and the record that is next in it. */
 struct stream {
@@ -174,8 +173,7 @@ static enum zr_err take_record(struct rec_import *import, const struct stream *s
 	return rec_import_add(import, &raw);
 }
 
-/* --------------------------------------------------------------------------------------------
- * merging */
+/* -------------------------------------------------------------------------------------- merging */
 
 static struct stream *earliest(struct stream *streams, uint32_t n)
 {

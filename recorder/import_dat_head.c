@@ -85,8 +85,7 @@ static void skip(struct cursor *cursor, uint64_t bytes)
 		cursor->at += bytes;
 }
 
-/* -------------------------------------------------------------------------------------------
- * options */
+/* -------------------------------------------------------------------------------------- options */
 
 /* "local global [mono] boot" or just "mono". */
 static void take_clock(struct rec_dat_head *head, const char *data, size_t bytes)

@@ -60,8 +60,7 @@ void rec_events_free(struct rec_events *events)
 	free(events);
 }
 
-/* ----------------------------------------------------------------------------------------------
- * plans */
+/* ---------------------------------------------------------------------------------------- plans */
 
 static bool is_number(const struct place *place)
 {
@@ -241,13 +240,7 @@ enum zr_err rec_events_add_format(struct rec_events *events, const char *system,
 	return add_shape(events, &shape);
 }
 
-/* --------------------------------------------------------------------------------------------
- * decoding */
-
-uint32_t rec_events_known(const struct rec_events *events)
-{
-	return events->n;
-}
+/* ------------------------------------------------------------------------------------- decoding */
 
 int rec_events_load_errno(const struct rec_events *events)
 {

@@ -27,9 +27,6 @@ enum zr_err rec_events_add_tep(struct rec_events *events, struct tep_handle *tep
 enum zr_err rec_events_add_format(struct rec_events *events, const char *system, const char *format,
 				  size_t bytes);
 
-/* How many of the file's events are ours. */
-uint32_t rec_events_known(const struct rec_events *events);
-
 /* Is zswap_load's return value an errno there? It is if it is wider than a truth value. -1: no such event. */
 int rec_events_load_errno(const struct rec_events *events);
 

@@ -65,8 +65,7 @@ static enum zr_err corrupt(const struct perf *perf, const char *what)
 	return zr_fail(ZR_CORRUPT, "importing %s: %s: the file is damaged", perf->path, what);
 }
 
-/* -------------------------------------------------------------------------------------- attributes
- */
+/* ----------------------------------------------------------------------------------- attributes */
 
 static bool grow(void **array, uint32_t n, uint32_t *max, size_t bytes)
 {
@@ -274,8 +273,7 @@ static enum zr_err take_feature(struct perf *perf, uint32_t feature, const uint8
 	return rec_import_kernel(perf->import, text, "file");
 }
 
-/* -------------------------------------------------------------------------------------------
- * samples */
+/* -------------------------------------------------------------------------------------- samples */
 
 /* READ: one value, or with GROUP several. */
 static void skip_read(struct bytes *from, uint64_t format)
@@ -406,8 +404,7 @@ static enum zr_err on_lost(struct perf *perf, const uint8_t *body, size_t bytes)
 				   .len = lost < UINT32_MAX ? (uint32_t)lost : UINT32_MAX });
 }
 
-/* -------------------------------------------------------------------------------------------
- * records */
+/* -------------------------------------------------------------------------------------- records */
 
 static enum zr_err take_records(struct perf *perf, const uint8_t *data, size_t bytes, size_t *used);
 

@@ -113,8 +113,7 @@ bool rec_merge_push(struct rec_merge *merge, uint32_t cpu, struct rec_raw *raw)
 	return true;
 }
 
-/* --------------------------------------------------------------------------------------------
- * order */
+/* ---------------------------------------------------------------------------------------- order */
 
 static uint64_t head_ns(const struct rec_merge *merge, uint32_t at)
 {

@@ -64,8 +64,7 @@ struct rec_source {
 	char sys[256];
 };
 
-/* ------------------------------------------------------------------------------------ perf events
- */
+/* ---------------------------------------------------------------------------------- perf events */
 
 static struct perf_event_attr attr_of(const struct rec_source *source)
 {
@@ -171,8 +170,7 @@ static void close_fds(struct rec_source *source, int *fds, uint32_t n)
 	}
 }
 
-/* ------------------------------------------------------------------------------------------- CPUs
- */
+/* ----------------------------------------------------------------------------------------- CPUs */
 
 static void close_cpu(struct rec_source *source, struct cpu *cpu)
 {
@@ -331,8 +329,7 @@ static enum zr_err follow(struct rec_source *source)
 	return err;
 }
 
-/* -------------------------------------------------------------------------------------- the events
- */
+/* ----------------------------------------------------------------------------------- the events */
 
 static enum zr_err add_event(struct rec_source *source, const char *tracefs, const char *system,
 			     struct event event)
@@ -442,8 +439,7 @@ static enum zr_err filter_block(struct rec_source *source, const char *filter)
 	return err;
 }
 
-/* -------------------------------------------------------------------------------------------- life
- */
+/* ----------------------------------------------------------------------------------------- life */
 
 static void close_source(struct rec_source *source)
 {
@@ -567,8 +563,7 @@ static void off(struct rec_source *source)
 	source->running = false;
 }
 
-/* ----------------------------------------------------------------------------------------- reading
- */
+/* -------------------------------------------------------------------------------------- reading */
 
 static uint64_t now_ns(struct rec_source *source)
 {

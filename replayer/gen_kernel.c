@@ -22,14 +22,14 @@ static uint64_t mix(uint64_t x)
 	return x ^ x >> 31;
 }
 
-uint64_t gen_random(struct gen_kernel *kernel)
+static uint64_t random_number(struct gen_kernel *kernel)
 {
 	return mix(kernel->random += 0x9e3779b97f4a7c15);
 }
 
 uint64_t gen_random_below(struct gen_kernel *kernel, uint64_t end)
 {
-	return end ? gen_random(kernel) % end : 0;
+	return end ? random_number(kernel) % end : 0;
 }
 
 /* What a page compresses to hangs on the page and the seed alone. */

@@ -92,7 +92,6 @@ enum zr_err gen_kernel_init(struct gen_kernel *kernel, const struct gen_params *
 			    struct zr_arena *arena, struct db_writer *writer);
 void gen_kernel_fini(struct gen_kernel *kernel);
 
-uint64_t gen_random(struct gen_kernel *kernel);
 uint64_t gen_random_below(struct gen_kernel *kernel, uint64_t end);
 
 /* A touch would have to wait for the disk: GEN_DISK_READ_NS, which are the caller's to let pass

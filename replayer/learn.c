@@ -29,8 +29,7 @@ static enum zr_err no_room(uint32_t n)
 		       n);
 }
 
-/* --------------------------------------------------------------------------------------- refusals
- */
+/* ------------------------------------------------------------------------------------- refusals */
 
 static enum zr_err keep_span(struct learn *learn, struct zr_arena *arena)
 {
@@ -54,8 +53,7 @@ static enum zr_err end_run(struct learn *learn, struct zr_arena *arena)
 	return err;
 }
 
-/* ----------------------------------------------------------------------------------------- worker
- */
+/* --------------------------------------------------------------------------------------- worker */
 
 static void add_up(struct learn_sums *sums, const struct learn_sums *more)
 {
@@ -167,8 +165,7 @@ static void note_write(struct learn *learn, uint8_t flags, uint32_t task)
 			db_flags_outcome(flags) == DB_WB_WRITTEN;
 }
 
-/* ------------------------------------------------------------------------------------------- rows
- */
+/* ----------------------------------------------------------------------------------------- rows */
 
 static enum zr_err add_refusal(struct learn *learn, uint64_t time_ns, struct zr_arena *arena)
 {
@@ -235,8 +232,7 @@ enum zr_err learn_row(struct learn *learn, const struct db_batch *batch, uint32_
 	}
 }
 
-/* ----------------------------------------------------------------------------------------- result
- */
+/* --------------------------------------------------------------------------------------- result */
 
 static enum zr_err finish_refusals(struct learn *learn, struct zr_arena *arena,
 				   struct sim_learnt *out)

@@ -217,7 +217,8 @@ uint32_t sim_disk_slot(struct sim *sim, uint8_t area, uint32_t index)
 	return vswap_take(&sim->vswap, area, slot);
 }
 
-void sim_drop_entry(struct sim *sim, uint32_t index, enum sim_slot state)
+/* Takes the slot's entry out of the pool and off its list; the slot is then in `state`. */
+static void drop_entry(struct sim *sim, uint32_t index, enum sim_slot state)
 {
 	struct slot *slot = &sim->slots[index];
 
@@ -239,7 +240,7 @@ void sim_set_state(struct sim *sim, uint32_t index, enum sim_slot state)
 	struct slot *slot = &sim->slots[index];
 
 	if (slot->state == SIM_SLOT_ZSWAP)
-		sim_drop_entry(sim, index, state);
+		drop_entry(sim, index, state);
 	else if (slot->state == SIM_SLOT_DISK && vswap_on(&sim->vswap))
 		give_disk_slot(sim, index);
 	slot->state = state;
@@ -306,7 +307,49 @@ static void load(struct sim *sim, uint32_t index)
 	sim->counters.zswpin++;
 	if (sim->sink && sim->sink->load)
 		sim->sink->load(sim->sink, sim->slots[index].len);
-	sim_drop_entry(sim, index, SIM_SLOT_CACHED);
+	drop_entry(sim, index, SIM_SLOT_CACHED);
+}
+
+void sim_end_direct(struct sim *sim)
+{
+	if (!sim->direct.open)
+		return;
+	sim->direct.open = false;
+	if (sim->sink)
+		sim->sink->walk_end(sim->sink);
+}
+
+static void forget_task(struct sim *sim, uint32_t at)
+{
+	uint32_t task = sim->direct.tasks[at];
+
+	sim->direct.tasks[at] = sim->direct.tasks[--sim->direct.n];
+	sim->sink->task_done(sim->sink, task);
+}
+
+void sim_task_writes(struct sim *sim, uint32_t task)
+{
+	if (!sim->sink || !sim->sink->task_done)
+		return;
+	for (uint32_t i = 0; i < sim->direct.n; i++)
+		if (sim->direct.tasks[i] == task)
+			return;
+	if (sim->direct.n == SIM_DIRECT_TASKS)
+		forget_task(sim, 0);
+	sim->direct.tasks[sim->direct.n++] = task;
+}
+
+/* It has done something else than swap out. */
+static void task_done(struct sim *sim, uint32_t task)
+{
+	if (sim->direct.open && sim->direct.task == task)
+		sim_end_direct(sim);
+	for (uint32_t i = 0; i < sim->direct.n; i++) {
+		if (sim->direct.tasks[i] != task)
+			continue;
+		forget_task(sim, i);
+		return;
+	}
 }
 
 static void in(struct sim *sim, const struct db_event *event)
@@ -317,7 +360,7 @@ static void in(struct sim *sim, const struct db_event *event)
 	if (sim->drive.next)
 		sim_drive_touch(sim, event, index, 1);
 	if (sim->direct.open || sim->direct.n)
-		sim_task_done(sim, event->task);
+		task_done(sim, event->task);
 	if (db_flags_outcome(event->flags) >= DB_IN_ERROR)
 		return;
 	if (event->flags & DB_F_UNKNOWN) {
@@ -366,47 +409,6 @@ static void free_slots(struct sim *sim, const struct db_event *event)
 
 /* ------------------------------------------------------------------------------------------ events */
 
-void sim_end_direct(struct sim *sim)
-{
-	if (!sim->direct.open)
-		return;
-	sim->direct.open = false;
-	if (sim->sink)
-		sim->sink->walk_end(sim->sink);
-}
-
-static void forget_task(struct sim *sim, uint32_t at)
-{
-	uint32_t task = sim->direct.tasks[at];
-
-	sim->direct.tasks[at] = sim->direct.tasks[--sim->direct.n];
-	sim->sink->task_done(sim->sink, task);
-}
-
-void sim_task_writes(struct sim *sim, uint32_t task)
-{
-	if (!sim->sink || !sim->sink->task_done)
-		return;
-	for (uint32_t i = 0; i < sim->direct.n; i++)
-		if (sim->direct.tasks[i] == task)
-			return;
-	if (sim->direct.n == SIM_DIRECT_TASKS)
-		forget_task(sim, 0);
-	sim->direct.tasks[sim->direct.n++] = task;
-}
-
-void sim_task_done(struct sim *sim, uint32_t task)
-{
-	if (sim->direct.open && sim->direct.task == task)
-		sim_end_direct(sim);
-	for (uint32_t i = 0; i < sim->direct.n; i++) {
-		if (sim->direct.tasks[i] != task)
-			continue;
-		forget_task(sim, i);
-		return;
-	}
-}
-
 void sim_flush(struct sim *sim)
 {
 	sim_drive_flush(sim);
@@ -419,7 +421,7 @@ static void reclaim(struct sim *sim, const struct db_event *event)
 {
 	if (sim->drive.next)
 		sim_drive_begin(sim, event);
-	sim_task_done(sim, event->task);
+	task_done(sim, event->task);
 	if (sim->own_scans)
 		sim_shrinker_reclaim(sim, event);
 }

@@ -123,18 +123,14 @@ static inline void sim_charge(struct sim *sim, uint16_t memcg, int64_t bytes)
 		sim->memcgs[id].tree_bytes += (uint64_t)bytes;
 }
 
-/* Takes the slot's entry out of the pool and off its list; the slot is then in `state`. */
-void sim_drop_entry(struct sim *sim, uint32_t index, enum sim_slot state);
-
 /* The slot holds nothing that was written, or something that was. */
 void sim_set_state(struct sim *sim, uint32_t index, enum sim_slot state);
 void sim_set_on_disk(struct sim *sim, uint32_t index, bool written_back);
 
 void sim_end_direct(struct sim *sim);
 
-/* The task has swapped out past zswap; has done something else. */
+/* The task has swapped out past zswap. */
 void sim_task_writes(struct sim *sim, uint32_t task);
-void sim_task_done(struct sim *sim, uint32_t task);
 
 /* store.c: a row of kind OUT; may the disk not have what zswap refuses of it? */
 void sim_out(struct sim *sim, const struct db_event *event);

@@ -34,8 +34,7 @@ enum {
 	BURST_LEAST = 64, /* swap-outs, in whatever time */
 };
 
-/* --------------------------------------------------------------------------------------------
- * feeds */
+/* ---------------------------------------------------------------------------------------- feeds */
 
 static void feed_close(struct feed *feed)
 {
@@ -108,8 +107,7 @@ static void count_rows(struct feed *feed, uint32_t to)
 	feed->row = to;
 }
 
-/* -------------------------------------------------------------------------------------------
- * images */
+/* --------------------------------------------------------------------------------------- images */
 
 static void free_image(struct race_image *image)
 {
@@ -252,8 +250,7 @@ static void restore_feed(struct feed *feed, const struct race_image *image)
 	memcpy(feed->kinds, image->kinds, sizeof(feed->kinds));
 }
 
-/* ------------------------------------------------------------------------------------------
- * history */
+/* -------------------------------------------------------------------------------------- history */
 
 static uint64_t border_ns(const struct play_race *race, uint32_t border)
 {
@@ -321,8 +318,7 @@ static void widen_history(struct play_race *race)
 		race->images[i].next_border = half(race->images[i].next_border);
 }
 
-/* ------------------------------------------------------------------------------------------
- * running */
+/* -------------------------------------------------------------------------------------- running */
 
 struct leg {
 	uint64_t until_ns, until_cursor, budget;
@@ -463,8 +459,7 @@ void play_race_seek(struct play_race *race, uint64_t time_ns)
 		image->time_ns > race->host.first_ns ? image->time_ns : race->host.first_ns;
 }
 
-/* ------------------------------------------------------------------------------------------
- * jumping */
+/* -------------------------------------------------------------------------------------- jumping */
 
 void play_race_jump(struct play_race *race, enum play_jump to, uint32_t lane)
 {
@@ -564,8 +559,7 @@ bool play_race_next_gap(const struct play_race *race, uint64_t *time_ns)
 	return false;
 }
 
-/* --------------------------------------------------------------------------------------------
- * lanes */
+/* ---------------------------------------------------------------------------------------- lanes */
 
 static enum zr_err make_lane(struct play_race *race, const char *policy, struct lane **out)
 {
@@ -693,8 +687,7 @@ enum zr_err play_race_catch_up(struct play_race *race, uint64_t budget, bool *al
 	return err;
 }
 
-/* --------------------------------------------------------------------------------------------
- * set-up */
+/* --------------------------------------------------------------------------------------- set-up */
 
 static bool note_gap(struct play_race *race, uint64_t time_ns)
 {

@@ -46,8 +46,7 @@ static uint32_t random_next(uint64_t *state)
 	return (uint32_t)(*state * 0x2545f4914f6cdd1d >> 32);
 }
 
-/* ---------------------------------------------------------------------------------------------
- * making */
+/* --------------------------------------------------------------------------------------- making */
 
 static enum zr_err describe(struct db *db, uint32_t slots)
 {
@@ -127,8 +126,7 @@ static enum zr_err make(const char *path, uint64_t millions, uint32_t slots)
 	return err ? err : closed;
 }
 
-/* ------------------------------------------------------------------------------------------
- * measuring */
+/* ------------------------------------------------------------------------------------ measuring */
 
 static enum zr_err go(struct play_race *race, uint64_t time_ns)
 {

@@ -78,8 +78,7 @@ struct play_totals play_race_totals(const struct play_race *race)
 	return out;
 }
 
-/* --------------------------------------------------------------------------------------------
- * slots */
+/* ---------------------------------------------------------------------------------------- slots */
 
 static uint64_t gap_before(const struct play_race *race)
 {
@@ -152,8 +151,7 @@ uint32_t play_race_clusters(const struct play_race *race)
 	return play_race_read_clusters(race, NULL, 0);
 }
 
-/* ----------------------------------------------------------------------------------------------
- * run */
+/* ------------------------------------------------------------------------------------------ run */
 
 static void write_note(const struct play_race *race, const char *name, char *note, size_t bytes)
 {

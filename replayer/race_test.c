@@ -181,8 +181,7 @@ static void assert_same(const struct play_race *a, const struct play_race *b)
 		assert_same_lane(a, i, b, i);
 }
 
-/* ----------------------------------------------------------------------------------------------
- * time */
+/* ----------------------------------------------------------------------------------------- time */
 
 static void seeking_is_the_same_as_a_straight_run(void **state)
 {
@@ -279,8 +278,7 @@ static void the_breaks_and_the_sizes_add_up(void **state)
 	play_race_free(race);
 }
 
-/* ---------------------------------------------------------------------------------------------
- * lanes */
+/* ---------------------------------------------------------------------------------------- lanes */
 
 static void an_added_lane_joins_as_if_it_had_been_there(void **state)
 {
@@ -357,8 +355,7 @@ static void a_bad_policy_changes_nothing(void **state)
 	play_race_free(race);
 }
 
-/* ---------------------------------------------------------------------------------------------
- * jumps */
+/* ---------------------------------------------------------------------------------------- jumps */
 
 static void jump(struct play_race *race, enum play_jump to, uint32_t lane)
 {
@@ -413,8 +410,7 @@ static void gaps_are_found_one_by_one(void **state)
 	play_race_free(race);
 }
 
-/* ---------------------------------------------------------------------------------------------
- * slots */
+/* ---------------------------------------------------------------------------------------- slots */
 
 static void what_a_gap_may_have_changed_is_unknown(void **state)
 {
@@ -468,8 +464,7 @@ static void clusters_are_those_that_are_touched(void **state)
 	play_race_free(race);
 }
 
-/* --------------------------------------------------------------------------------------------
- * results */
+/* -------------------------------------------------------------------------------------- results */
 
 static void a_lane_is_stored_as_a_run_with_its_name(void **state)
 {
@@ -498,8 +493,7 @@ static void a_lane_is_stored_as_a_run_with_its_name(void **state)
 	play_race_free(race);
 }
 
-/* ------------------------------------------------------------------------------------------
- * following */
+/* ------------------------------------------------------------------------------------ following */
 
 static void a_growing_trace_is_followed(void **state)
 {
@@ -540,8 +534,7 @@ static void a_growing_trace_is_followed(void **state)
 	unlink(path);
 }
 
-/* --------------------------------------------------------------------------------------------
- * images */
+/* --------------------------------------------------------------------------------------- images */
 
 static void an_image_puts_back_what_was_there_and_zero_behind(void **state)
 {

@@ -48,8 +48,7 @@ struct print {
 	struct ui_progress progress;
 };
 
-/* -------------------------------------------------------------------------------------------
- * values */
+/* --------------------------------------------------------------------------------------- values */
 
 static const char *text_of(struct print *print, const struct db_sql_value *value)
 {
@@ -78,8 +77,7 @@ static enum zr_err no_memory(void)
 	return zr_fail(ZR_NOMEM, "printing the rows: out of memory");
 }
 
-/* -------------------------------------------------------------------------------------------
- * tables */
+/* --------------------------------------------------------------------------------------- tables */
 
 static int smaller(int a, int b)
 {
@@ -194,8 +192,7 @@ static enum zr_err table_row(struct print *print, const struct db_sql_row *row)
 	return err;
 }
 
-/* --------------------------------------------------------------------------------------- CSV, JSON
- */
+/* ------------------------------------------------------------------------------------ CSV, JSON */
 
 static void put_csv(const char *text, bool last)
 {
@@ -269,8 +266,7 @@ static enum zr_err json_row(struct print *print, const struct db_sql_row *row)
 	return err;
 }
 
-/* ------------------------------------------------------------------------------------------
- * queries */
+/* -------------------------------------------------------------------------------------- queries */
 
 static enum zr_err take_head(void *arg, int n, const char *const *names)
 {
@@ -342,8 +338,7 @@ static enum zr_err run_text(struct db *db, const struct values *values, const ch
 	return err;
 }
 
-/* --------------------------------------------------------------------------------------
- * interactive */
+/* ---------------------------------------------------------------------------------- interactive */
 
 struct shell {
 	struct db *db;

@@ -31,8 +31,7 @@ void ui_dash_set_speed(struct ui_dash *dash, double speed)
 		dash->speed++;
 }
 
-/* -------------------------------------------------------------------------------------------
- * saying */
+/* --------------------------------------------------------------------------------------- saying */
 
 void ui_dash_say(struct ui_dash *dash, const char *fmt, ...)
 {
@@ -52,8 +51,7 @@ void ui_dash_tell(struct ui_dash *dash)
 	zr_error_clear();
 }
 
-/* --------------------------------------------------------------------------------------------
- * set-up */
+/* --------------------------------------------------------------------------------------- set-up */
 
 /* The slowest speed at which the whole trace takes no more than a minute. */
 static double fitting_speed(uint64_t span_ns)
@@ -99,8 +97,7 @@ void ui_dash_resize(struct ui_dash *dash, int w, int h)
 	dash->h = h;
 }
 
-/* ----------------------------------------------------------------------------------------------
- * map */
+/* ------------------------------------------------------------------------------------------ map */
 
 /* With a slot a cell, a cell can show more of it; else two spots a cell, where colours tell them
  * apart. */
@@ -158,8 +155,7 @@ static void ask(struct ui_dash *dash)
 	ui_dash_order(dash, &(struct ui_order){ .kind = UI_ORDER_ASK, .ask = wanted });
 }
 
-/* ----------------------------------------------------------------------------------------------
- * time */
+/* ----------------------------------------------------------------------------------------- time */
 
 void ui_dash_order(struct ui_dash *dash, const struct ui_order *order)
 {
@@ -237,8 +233,7 @@ void ui_dash_frame(struct ui_dash *dash, uint64_t elapsed_ns)
 	ask(dash);
 }
 
-/* -------------------------------------------------------------------------------------------
- * writing */
+/* -------------------------------------------------------------------------------------- writing */
 
 static enum zr_err write_grid(const struct ui_grid *grid, const char *path)
 {

@@ -9,8 +9,7 @@ enum { ZOOM_MAX = 40, PAGE_ROWS = 10 };
 
 static const uint64_t second = 1'000'000'000;
 
-/* --------------------------------------------------------------------------------------------
- * moving */
+/* --------------------------------------------------------------------------------------- moving */
 
 static void toggle_play(struct ui_dash *dash, int key)
 {
@@ -105,8 +104,7 @@ static void seek_end(struct ui_dash *dash, int key)
 	ui_dash_go(dash, key == UI_KEY_HOME ? dash->view->first_ns : dash->view->end_ns);
 }
 
-/* -----------------------------------------------------------------------------------------
- * bookmarks */
+/* ------------------------------------------------------------------------------------ bookmarks */
 
 static void toggle_bookmark(struct ui_dash *dash, int key)
 {
@@ -148,8 +146,7 @@ static void to_bookmark(struct ui_dash *dash, int key)
 		ui_dash_go(dash, *found);
 }
 
-/* ---------------------------------------------------------------------------------------------
- * lanes */
+/* ---------------------------------------------------------------------------------------- lanes */
 
 static void next_lane(struct ui_dash *dash, int key)
 {
@@ -258,8 +255,7 @@ static void quit(struct ui_dash *dash, int key)
 	dash->quit = true;
 }
 
-/* -----------------------------------------------------------------------------------------------
- * map */
+/* ------------------------------------------------------------------------------------------ map */
 
 static void move_cursor(struct ui_dash *dash, int64_t slots)
 {
@@ -316,8 +312,7 @@ static void list_slot(struct ui_dash *dash, int key)
 		      &(struct ui_order){ .kind = UI_ORDER_LIST, .time_ns = dash->map_cursor });
 }
 
-/* ----------------------------------------------------------------------------------------------
- * list */
+/* ----------------------------------------------------------------------------------------- list */
 
 static void move_in_list(struct ui_dash *dash, int key)
 {
@@ -342,8 +337,7 @@ static void go_to_row(struct ui_dash *dash, int key)
 	ui_dash_go(dash, list->rows[dash->list_row].time_ns + 1);
 }
 
-/* ---------------------------------------------------------------------------------------------
- * table */
+/* ---------------------------------------------------------------------------------------- table */
 
 enum {
 	RACE = UI_MODE_RACE,
@@ -445,8 +439,7 @@ void ui_dash_key(struct ui_dash *dash, int key)
 		}
 }
 
-/* ---------------------------------------------------------------------------------------------
- * mouse */
+/* ---------------------------------------------------------------------------------------- mouse */
 
 static void click_timeline(struct ui_dash *dash, const struct ui_layout *layout, int x)
 {

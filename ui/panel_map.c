@@ -171,36 +171,7 @@ static void draw_slot(struct ui_grid *grid, struct ui_rect rect, const struct ui
 	}
 }
 
-void ui_panel_map(struct ui_grid *grid, struct ui_rect rect, const struct ui_dash *dash)
-{
-	struct ui_map_window window = ui_dash_map_window(dash);
-	struct ui_rect spots = ui_layout_spots(rect);
-	struct ui_pen pen;
-	char title[64];
-
-	if (dash->mode == UI_MODE_LIST) {
-		ui_panel_list(grid, rect, dash);
-		return;
-	}
-	snprintf(title, sizeof(title), "slots of %u", dash->selected + 1);
-	pen = ui_panel_title(grid, rect, 0, title);
-	if (window.spots)
-		ui_pen_printf(&pen, UI_ROLE_DIM, "%s of %s slots in use by the trace, %s a spot ",
-			      ui_count(window.slots).text, ui_count(dash->view->map_all).text,
-			      ui_number((double)window.slots / window.spots, window.singles ? 0 : 1)
-				      .text);
-	/* Right after a change of size the worker has not looked yet. */
-	if (window.spots && dash->view->ask.spots == window.spots) {
-		draw_spots(grid, spots, dash, &window);
-		if (dash->mode == UI_MODE_MAP)
-			draw_cursor(grid, spots, dash, &window);
-	}
-	draw_slot(grid, rect, dash);
-	draw_legend(grid, rect, window.halves);
-}
-
-/* ----------------------------------------------------------------------------------------------
- * list */
+/* ----------------------------------------------------------------------------------------- list */
 
 static void draw_row(struct ui_grid *grid, struct ui_rect rect, int row, const struct ui_dash *dash,
 		     uint32_t i)
@@ -230,7 +201,7 @@ static void draw_row(struct ui_grid *grid, struct ui_rect rect, int row, const s
 	ui_pen_text(&pen, role, list->owners[i]);
 }
 
-void ui_panel_list(struct ui_grid *grid, struct ui_rect rect, const struct ui_dash *dash)
+static void draw_list(struct ui_grid *grid, struct ui_rect rect, const struct ui_dash *dash)
 {
 	const struct ui_list_view *list = &dash->view->list;
 	int rows = rect.h - 1;
@@ -247,4 +218,34 @@ void ui_panel_list(struct ui_grid *grid, struct ui_rect rect, const struct ui_da
 			      ui_count(list->before).text);
 	for (int row = 0; row < rows && first + row < (int)list->n; row++)
 		draw_row(grid, rect, row + 1, dash, (uint32_t)(first + row));
+}
+
+/* ---------------------------------------------------------------------------------------- panel */
+
+void ui_panel_map(struct ui_grid *grid, struct ui_rect rect, const struct ui_dash *dash)
+{
+	struct ui_map_window window = ui_dash_map_window(dash);
+	struct ui_rect spots = ui_layout_spots(rect);
+	struct ui_pen pen;
+	char title[64];
+
+	if (dash->mode == UI_MODE_LIST) {
+		draw_list(grid, rect, dash);
+		return;
+	}
+	snprintf(title, sizeof(title), "slots of %u", dash->selected + 1);
+	pen = ui_panel_title(grid, rect, 0, title);
+	if (window.spots)
+		ui_pen_printf(&pen, UI_ROLE_DIM, "%s of %s slots in use by the trace, %s a spot ",
+			      ui_count(window.slots).text, ui_count(dash->view->map_all).text,
+			      ui_number((double)window.slots / window.spots, window.singles ? 0 : 1)
+				      .text);
+	/* Right after a change of size the worker has not looked yet. */
+	if (window.spots && dash->view->ask.spots == window.spots) {
+		draw_spots(grid, spots, dash, &window);
+		if (dash->mode == UI_MODE_MAP)
+			draw_cursor(grid, spots, dash, &window);
+	}
+	draw_slot(grid, rect, dash);
+	draw_legend(grid, rect, window.halves);
 }

@@ -5,7 +5,8 @@
 
 #include "ui/panels.h"
 
-int ui_time_column(const struct ui_view *view, uint64_t time_ns, int w)
+/* The column of a rectangle of this width that a time falls into. */
+static int time_column(const struct ui_view *view, uint64_t time_ns, int w)
 {
 	uint64_t span = view->end_ns - view->first_ns;
 	uint64_t since = time_ns > view->first_ns ? time_ns - view->first_ns : 0;
@@ -97,7 +98,7 @@ static void draw_rate(struct ui_grid *grid, struct ui_rect rect, const struct ui
 	struct ui_rect chart = { rect.x, rect.y + 1, rect.w, rect.h - 1 };
 	double values[UI_GRID_MAX], top = 0;
 	struct ui_pen pen = ui_panel_title(grid, rect, 0, rates[curve].name);
-	int now = ui_time_column(dash->view, dash->view->clock_ns, rect.w);
+	int now = time_column(dash->view, dash->view->clock_ns, rect.w);
 	char label[80];
 
 	ui_curve_values(dash->view, curve, UI_FIGURE_COUNT, 0, values, rect.w);
@@ -126,15 +127,14 @@ void ui_panel_time(struct ui_grid *grid, struct ui_rect rect, const struct ui_da
 	}
 }
 
-/* ------------------------------------------------------------------------------------------
- * timeline */
+/* ------------------------------------------------------------------------------------- timeline */
 
 void ui_panel_timeline(struct ui_grid *grid, struct ui_rect rect, const struct ui_dash *dash)
 {
 	const struct ui_view *view = dash->view;
 	struct ui_rect inner = { rect.x + 1, rect.y, rect.w - 2, 1 };
-	int cursor = ui_time_column(view, view->clock_ns, inner.w);
-	int goal = ui_time_column(view, view->goal_ns, inner.w);
+	int cursor = time_column(view, view->clock_ns, inner.w);
+	int goal = time_column(view, view->goal_ns, inner.w);
 
 	ui_grid_put(grid, rect.x, rect.y, ui_glyph_cell(grid, UI_GLYPH_LEFT_END, UI_ROLE_DIM));
 	ui_grid_put(grid, rect.x + rect.w - 1, rect.y,
@@ -146,7 +146,7 @@ void ui_panel_timeline(struct ui_grid *grid, struct ui_rect rect, const struct u
 						       x < goal ? UI_ROLE_CURSOR : UI_ROLE_DIM));
 	draw_gaps(grid, inner, view);
 	for (uint32_t i = 0; i < dash->n_bookmarks; i++)
-		ui_grid_put(grid, inner.x + ui_time_column(view, dash->bookmarks[i], inner.w),
+		ui_grid_put(grid, inner.x + time_column(view, dash->bookmarks[i], inner.w),
 			    rect.y, ui_glyph_cell(grid, UI_GLYPH_BOOKMARK, UI_ROLE_KEY));
 	ui_grid_put(grid, inner.x + cursor, rect.y,
 		    ui_glyph_cell(grid, UI_GLYPH_KNOB, UI_ROLE_CURSOR));

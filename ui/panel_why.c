@@ -131,8 +131,7 @@ void ui_panel_why(struct ui_grid *grid, struct ui_rect rect, const struct ui_das
 			lane);
 }
 
-/* ---------------------------------------------------------------------------------------------
- * sizes */
+/* ---------------------------------------------------------------------------------------- sizes */
 
 static const char *size_name(int size)
 {

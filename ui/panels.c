@@ -24,8 +24,7 @@ struct ui_pen ui_panel_title(struct ui_grid *grid, struct ui_rect rect, int row,
 	return pen;
 }
 
-/* --------------------------------------------------------------------------------------------
- * header */
+/* --------------------------------------------------------------------------------------- header */
 
 static const char *base_name(const char *path)
 {
@@ -219,8 +218,7 @@ static void draw_too_small(struct ui_grid *grid)
 	draw_centred(grid, first, second);
 }
 
-/* ---------------------------------------------------------------------------------------------
- * screen */
+/* --------------------------------------------------------------------------------------- screen */
 
 void ui_dash_draw(const struct ui_dash *dash, struct ui_grid *grid)
 {

@@ -10,7 +10,6 @@
 
 void ui_panel_lanes(struct ui_grid *grid, const struct ui_layout *layout, const struct ui_dash *dash);
 void ui_panel_map(struct ui_grid *grid, struct ui_rect rect, const struct ui_dash *dash);
-void ui_panel_list(struct ui_grid *grid, struct ui_rect rect, const struct ui_dash *dash);
 void ui_panel_why(struct ui_grid *grid, struct ui_rect rect, const struct ui_dash *dash);
 void ui_panel_sizes(struct ui_grid *grid, struct ui_rect rect, const struct ui_dash *dash);
 void ui_panel_time(struct ui_grid *grid, struct ui_rect rect, const struct ui_dash *dash);
@@ -33,9 +32,6 @@ static inline struct ui_cell ui_glyph_cell(const struct ui_grid *grid, enum ui_g
 
 /* A title and a line to the end of the row; returns the pen behind the title. */
 struct ui_pen ui_panel_title(struct ui_grid *grid, struct ui_rect rect, int row, const char *title);
-
-/* The column of a rectangle of this width that a time falls into. */
-int ui_time_column(const struct ui_view *view, uint64_t time_ns, int w);
 
 /* A curve over the whole span in `n` columns; NaN where nothing is known. `lane` for those of a lane. */
 enum ui_curve { UI_CURVE_OUTS, UI_CURVE_INS, UI_CURVE_WRITEBACKS, UI_CURVE_LANE };

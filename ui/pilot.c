@@ -73,8 +73,7 @@ struct ui_pilot {
 	struct ui_view views[VIEWS];
 };
 
-/* ------------------------------------------------------------------------------------------ saying
- */
+/* --------------------------------------------------------------------------------------- saying */
 
 __attribute__((format(printf, 2, 3))) static void say(struct ui_pilot *pilot, const char *fmt, ...)
 {
@@ -104,8 +103,7 @@ static void give_up(struct ui_pilot *pilot, enum zr_err err)
 	pilot->err = err;
 }
 
-/* --------------------------------------------------------------------------------------------
- * set-up */
+/* --------------------------------------------------------------------------------------- set-up */
 
 static enum zr_err read_names(struct ui_pilot *pilot)
 {
@@ -229,8 +227,7 @@ void ui_pilot_free(struct ui_pilot *pilot)
 	free(pilot);
 }
 
-/* ---------------------------------------------------------------------------------------------
- * names */
+/* ---------------------------------------------------------------------------------------- names */
 
 static const struct db_memcg *find_memcg(const struct ui_pilot *pilot, uint32_t id)
 {
@@ -273,8 +270,7 @@ static bool is_pid(const struct ui_pilot *pilot, uint32_t task, uint32_t pid)
 	return false;
 }
 
-/* -------------------------------------------------------------------------------------------
- * orders */
+/* --------------------------------------------------------------------------------------- orders */
 
 static void go(struct ui_pilot *pilot, uint64_t time_ns)
 {
@@ -421,8 +417,7 @@ static void order_store(struct ui_pilot *pilot, const struct ui_order *order)
 		say(pilot, "lane %u is stored in %s", order->lane + 1, path);
 }
 
-/* -----------------------------------------------------------------------------------------
- * searching */
+/* ------------------------------------------------------------------------------------ searching */
 
 static enum zr_err start_selector(struct ui_pilot *pilot, struct db_selection *selection)
 {
@@ -585,8 +580,7 @@ static void search_on(struct ui_pilot *pilot)
 	end_search(search);
 }
 
-/* -------------------------------------------------------------------------------------------
- * working */
+/* -------------------------------------------------------------------------------------- working */
 
 static void order_ask(struct ui_pilot *pilot, const struct ui_order *order)
 {

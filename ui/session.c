@@ -70,8 +70,7 @@ enum zr_err ui_session_save(const struct ui_dash *dash, const char *path)
 	return ZR_OK;
 }
 
-/* -------------------------------------------------------------------------------------------
- * reading */
+/* -------------------------------------------------------------------------------------- reading */
 
 static bool parse_number(const char *text, uint64_t *out)
 {

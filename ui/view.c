@@ -22,11 +22,6 @@ static const struct {
 	{ 600'000'000'000, "< 10 min" }, { UINT64_MAX, "older" },
 };
 
-uint64_t ui_age_ns(uint32_t bin)
-{
-	return ages[bin].ns;
-}
-
 const char *ui_age_name(uint32_t bin)
 {
 	return ages[bin].name;
@@ -43,8 +38,7 @@ const char *ui_spot_name(enum ui_spot spot)
 	return names[spot];
 }
 
-/* --------------------------------------------------------------------------------------------
- * places */
+/* --------------------------------------------------------------------------------------- places */
 
 static void sum_up(struct ui_places *places)
 {
@@ -111,8 +105,7 @@ bool ui_slot_place(const struct ui_places *places, uint8_t area, uint32_t slot, 
 	return false;
 }
 
-/* -----------------------------------------------------------------------------------------------
- * map */
+/* ------------------------------------------------------------------------------------------ map */
 
 static const uint64_t second = 1'000'000'000;
 
@@ -230,8 +223,7 @@ static void fill_ages(struct ui_view *view, const struct mapper *mapper)
 	}
 }
 
-/* ---------------------------------------------------------------------------------------------
- * lanes */
+/* ---------------------------------------------------------------------------------------- lanes */
 
 /* A bucket counts where it begins: those of 32 pages and more are wider than one. */
 static void fill_sizes(struct ui_lane_view *out, const struct zr_hist *pages)

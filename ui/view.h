@@ -60,7 +60,7 @@ struct ui_slot_view {
 	char owner[UI_PATH];
 };
 
-/* Entries in the pool by their age: bin i holds those younger than ui_age_ns(i), the last one all others. */
+/* Entries in the pool by their age: bin i holds those that ui_age_name(i) says. */
 struct ui_ages {
 	uint64_t counts[UI_AGES];
 	uint64_t entries; /* looked at; one in `stride` */
@@ -106,7 +106,6 @@ struct ui_view {
 	enum zr_err err; /* the race is over; the message says why */
 };
 
-uint64_t ui_age_ns(uint32_t bin);
 const char *ui_age_name(uint32_t bin);
 const char *ui_spot_name(enum ui_spot spot);
 

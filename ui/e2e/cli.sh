@@ -23,45 +23,23 @@ lanes=(-p "$unbatched" -p "$batched")
 # shellcheck source=ui/e2e/claims
 . "$here/claims"
 
-# A capture with the canonical events, by arithmetic: 4000 stores of which every third page comes back.
-make_capture() {
-	awk 'BEGIN {
-		print "# tracer: nop"
-		for (i = 0; i < 4000; i++) {
-			swp = sprintf("0x%x", 64 + int(i / 32) * 32 + i % 32)
-			line("store", "swp=" swp " flags=0x0 flags1=0x0 memcg=0xffff888001000000")
-			line("len", "len=" 500 + i * 37 % 2000)
-			line("store_ret", "ret=1")
-			if (i % 3 == 0 && i > 300) {
-				swp = sprintf("0x%x", 64 + i - 300)
-				line("load", "swp=" swp)
-				line("load_ret", "ret=1")
-			}
-		}
-	}
-	function line(event, fields) {
-		t += 50
-		printf "  worker-77      [000] .....  %d.%06d: %s: (0x0) %s\n", 10 + t / 1000000, t % 1000000, event, fields
-	}'
-}
-
 make_trace() {
 	if [ -n "$given" ]; then
 		cp "$given" t.zr && chmod u+w t.zr
 	else
-		make_capture >capture.txt && exits 0 import capture.txt -o t.zr
+		capture >capture.txt && exits 0 import capture.txt -o t.zr
 	fi
 }
 
 import_counts() {
-	make_capture >capture.txt && json import capture.txt -o counted.zr --json || return 1
+	capture >capture.txt && json import capture.txt -o counted.zr --json || return 1
 	grep -q '"raw_events": 14466' out && grep -q '"skipped": 0' out && return
 	cat out
 	return 1
 }
 
 import_reads_stdin() {
-	make_capture | "$zreel" import - -o stdin.zr >out 2>err || return 1
+	capture | "$zreel" import - -o stdin.zr >out 2>err || return 1
 	exits 0 info stdin.zr --json && grep -q '"OUT": 4000' out
 }
 
@@ -128,7 +106,7 @@ compare_is_json_in_the_order_of_the_policies() {
 
 unlike_runs_get_their_own_tables() {
 	cp runs.zr both.zr && cp t.zr other.zr
-	make_capture | sed 's/worker-77/other-78/' >other.txt && rm -f other.zr &&
+	capture | sed 's/worker-77/other-78/' >other.txt && rm -f other.zr &&
 		exits 0 import other.txt -o other.zr && exits 0 replay other.zr -p "$batched" --runs both.zr &&
 		exits 0 compare both.zr && grep -q '2 tables: the runs differ in trace' out
 }

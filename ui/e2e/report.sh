@@ -19,28 +19,9 @@ page() {
 	python3 "$here/page.py" "$@"
 }
 
-# Stores and loads by arithmetic, with two places where events were lost.
+# With two places where events were lost.
 make_lossy() {
-	awk 'BEGIN {
-		print "# tracer: nop"
-		for (i = 0; i < 4000; i++) {
-			swp = sprintf("0x%x", 64 + int(i / 32) * 32 + i % 32)
-			line("store", "swp=" swp " flags=0x0 flags1=0x0 memcg=0xffff888001000000")
-			line("len", "len=" 500 + i * 37 % 2000)
-			line("store_ret", "ret=1")
-			if (i == 1000 || i == 3000)
-				print "CPU:0 [LOST 57 EVENTS]"
-			if (i % 3 == 0 && i > 300) {
-				swp = sprintf("0x%x", 64 + i - 300)
-				line("load", "swp=" swp)
-				line("load_ret", "ret=1")
-			}
-		}
-	}
-	function line(event, fields) {
-		t += 50
-		printf "  worker-77      [000] .....  %d.%06d: %s: (0x0) %s\n", 10 + t / 1000000, t % 1000000, event, fields
-	}' >lossy.txt
+	capture 1000 3000 >lossy.txt
 	exits 0 import lossy.txt -o lossy.zr
 }
 
