@@ -29,8 +29,7 @@ enum {
 	RELEASE_STORES_LARGE = 0x060d,
 };
 
-/* ----------------------------------------------------------------------------------- the fold's
- * sink */
+/* ------------------------------------------------------------------------------ the fold's sink */
 
 static enum zr_err put_event(void *arg, const struct db_event *event)
 {
@@ -437,8 +436,7 @@ static enum zr_err take_options(struct rec_import *import)
 	return err;
 }
 
-/* ------------------------------------------------------------------------------------------- the
- * end */
+/* -------------------------------------------------------------------------------------- the end */
 
 /* What the user has to say when block requests are all there is, and none has a place. */
 static enum zr_err nothing_placed(const struct rec_import *import, const char *path)

@@ -263,8 +263,7 @@ enum zr_err rec_import_blk(struct rec_import *import)
 	return err;
 }
 
-/* ---------------------------------------------------------------------------------- blkparse's
- * text */
+/* ------------------------------------------------------------------------------ blkparse's text */
 
 static enum rec_type type_of_letter(const char *word)
 {

@@ -157,8 +157,7 @@ static bool take_options(struct rec_dat_head *head, const char *data, size_t byt
 	return true;
 }
 
-/* ----------------------------------------------------------------------------------------- version
- * 6 */
+/* ------------------------------------------------------------------------------------ version 6 */
 
 static void skip_formats(struct cursor *cursor)
 {
@@ -219,8 +218,7 @@ static void read_6(struct cursor *cursor, struct rec_dat_head *head)
 		options_6(cursor, head);
 }
 
-/* ----------------------------------------------------------------------------------------- version
- * 7 */
+/* ------------------------------------------------------------------------------------ version 7 */
 
 static char *unpack(const char *packed, size_t bytes, size_t *n)
 {

@@ -124,8 +124,7 @@ static enum zr_err add_shape(struct rec_events *events, const struct shape *shap
 	return make_plan(events, shape, rule, (enum rec_type)type);
 }
 
-/* ----------------------------------------------------------------------------------- by
- * libtraceevent */
+/* ----------------------------------------------------------------------------- by libtraceevent */
 
 static struct place find_in_tep(const struct shape *shape, const char *name)
 {
@@ -154,8 +153,7 @@ enum zr_err rec_events_add_tep(struct rec_events *events, struct tep_handle *tep
 	return err;
 }
 
-/* -------------------------------------------------------------------------------- by the format's
- * text */
+/* ------------------------------------------------------------------------- by the format's text */
 
 /* The value of "key:value" in a line; false if it has none. */
 static bool number_in(const char *line, const char *key, uint32_t *out)

@@ -156,8 +156,7 @@ static const struct attr *attr_of(struct perf *perf, uint64_t id)
 	return found ? &perf->attrs[found->attr] : NULL;
 }
 
-/* ---------------------------------------------------------------------------------- bytes in
- * memory */
+/* ------------------------------------------------------------------------------ bytes in memory */
 
 struct bytes {
 	const uint8_t *at;
@@ -192,8 +191,7 @@ static uint32_t take32(struct bytes *from)
 	return at ? zr_get32(at) : 0;
 }
 
-/* ------------------------------------------------------------------------------------- event
- * formats */
+/* -------------------------------------------------------------------------------- event formats */
 
 /* A terminated string; NULL if there is none. */
 static const char *take_text(struct bytes *from)
@@ -485,8 +483,7 @@ static enum zr_err take_records(struct perf *perf, const uint8_t *data, size_t b
 	return err;
 }
 
-/* ------------------------------------------------------------------------------- records of the
- * file */
+/* -------------------------------------------------------------------------- records of the file */
 
 /* Where the data comes from: a part of a file, or all that a pipe gives. */
 struct source {
@@ -653,8 +650,7 @@ static enum zr_err all_records(struct source *source)
 	return err;
 }
 
-/* ---------------------------------------------------------------------------------------- a whole
- * file */
+/* --------------------------------------------------------------------------------- a whole file */
 
 struct section {
 	uint64_t at, bytes;
@@ -776,8 +772,7 @@ static enum zr_err read_pipe(struct perf *perf)
 	return err || !whole ? err : all_records(&source);
 }
 
-/* --------------------------------------------------------------------------------------------- the
- * whole */
+/* ------------------------------------------------------------------------------------ the whole */
 
 static enum zr_err take_sorted(void *arg, const struct rec_raw *raw)
 {

@@ -52,8 +52,7 @@ struct rig {
 	struct rec_status last;
 };
 
-/* -------------------------------------------------------------------------------------- the
- * machine */
+/* ---------------------------------------------------------------------------------- the machine */
 
 static void put(const struct rig *rig, const char *name, const char *text)
 {
@@ -324,8 +323,7 @@ static void record_again(struct rig *rig)
 	record(rig);
 }
 
-/* ----------------------------------------------------------------------------------------- the
- * file */
+/* ------------------------------------------------------------------------------------- the file */
 
 struct counts {
 	uint64_t outs, gaps, lost;
@@ -374,8 +372,7 @@ static bool holds(const char *path, const char *word)
 	return found;
 }
 
-/* ---------------------------------------------------------------------------------------- the
- * tests */
+/* ------------------------------------------------------------------------------------ the tests */
 
 static void recording_ends_after_its_duration_with_all_before_it([[maybe_unused]] void **state)
 {

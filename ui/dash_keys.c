@@ -216,8 +216,7 @@ static void open_prompt(struct ui_dash *dash, int key)
 	}
 }
 
-/* ----------------------------------------------------------------------------------- panels and
- * modes */
+/* ----------------------------------------------------------------------------- panels and modes */
 
 static void next_panel(struct ui_dash *dash, int key)
 {

@@ -83,8 +83,7 @@ static void draw_header(struct ui_grid *grid, struct ui_rect rect, const struct 
 	put_state(grid, &pen, dash);
 }
 
-/* ------------------------------------------------------------------------------------ footer and
- * help */
+/* ------------------------------------------------------------------------------ footer and help */
 
 static void draw_prompt(struct ui_grid *grid, struct ui_rect rect, const struct ui_dash *dash)
 {
