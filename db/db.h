@@ -418,7 +418,8 @@ struct db_verify_result {
 	/* No damage, since a recording begins somewhere: a FREE, IN or WB of a slot of which no OUT was seen,
 	 * a large stored folio with fewer parts than its order says. */
 	uint64_t frees_of_nothing, ins_of_nothing, wbs_of_nothing, short_folios;
-	bool complete;
+	bool cut_short; /* the list of chunks ends in damage: more is lost than the counts say */
+	bool complete;	/* not if it is cut short, however its recording ended */
 };
 
 /* Reads all of a trace and checks it against itself; damage is reported and counted, not an error. */
@@ -426,7 +427,8 @@ enum zr_err db_verify(struct db *db, const struct db_verify_options *options,
 		      struct db_verify_result *out);
 
 /* db_verify, and then a new trace of all that is sound: in place of each chunk that is lost stands a GAP
- * (IMPORT) with its number of events, or 1 if that is not known; ids without a row get an empty one. */
+ * (IMPORT) with its number of events, or 1 if that is not known; ids without a row get an empty one. Of a
+ * trace that is cut short it is not complete. */
 enum zr_err db_repair(struct db *db, const char *output, const struct db_verify_options *options,
 		      struct db_verify_result *found, struct db_edit_result *out);
 

@@ -127,6 +127,10 @@ static enum zr_err fail_with(struct db *db, int rc, const char *doing, const str
 	enum zr_err err = refine(t->err, errnum);
 	const char *hint = err == ZR_FULL ? translate(SQLITE_FULL)->hint : t->hint;
 
+	/* It is being saved already. */
+	if (err == ZR_CORRUPT && db->salvage)
+		hint = "";
+
 	/* By itself SQLite rolls back only when it could not keep its promise. */
 	if (db->writing && sqlite3_get_autocommit(db->sql)) {
 		db->writing = false;

@@ -110,8 +110,7 @@ static void report_counts(struct verifier *v, int64_t chunk)
 	}
 }
 
-/* ------------------------------------------------------------------------------- SQLite's own
- * check */
+/* --------------------------------------------------------------------------- SQLite's own check */
 
 static void report_sqlite(struct verifier *v, const char *said)
 {
@@ -145,8 +144,7 @@ static enum zr_err check_sqlite(struct verifier *v)
 	return report_error(v, DB_CHECK_SQLITE, -1, err);
 }
 
-/* ------------------------------------------------------------------------------- the list of
- * chunks */
+/* --------------------------------------------------------------------------- the list of chunks */
 
 static enum zr_err add_note(struct verifier *v, const struct db_chunk_note *note)
 {
@@ -298,8 +296,11 @@ static enum zr_err list_chunks(struct verifier *v)
 			row = true;
 			last = last < 0 ? last_id(v) : last;
 			id = id < 0 ? 1 : id + 1;
-			if (++unread > UNREAD_IN_A_ROW_MAX || id > last)
+			if (++unread > UNREAD_IN_A_ROW_MAX || id > last) {
+				v->result->cut_short = id <= last || last < 0;
+				v->result->complete &= !v->result->cut_short;
 				return report_error(v, DB_CHECK_UNREADABLE, -1, err);
+			}
 			err = note_lost_row(v, id, err);
 		}
 		if (err)
@@ -325,8 +326,7 @@ void db_chunk_notes_sort(struct db_chunk_notes *notes)
 		qsort(notes->items, notes->n, sizeof(*notes->items), compare_notes);
 }
 
-/* ------------------------------------------------------------------------------------ ids of a
- * host */
+/* -------------------------------------------------------------------------------- ids of a host */
 
 static enum zr_err load_memcgs(struct verifier *v, uint32_t host)
 {

@@ -375,7 +375,7 @@ static enum zr_err copy_all(struct repairer *r)
 	return err ? err : copy_chunks(r);
 }
 
-static enum zr_err repair(struct db *db, const char *path, struct repairer *r)
+static enum zr_err repair(struct db *db, const char *path, struct repairer *r, bool complete)
 {
 	enum zr_err err = db_output_open(path, &r->output);
 
@@ -383,7 +383,7 @@ static enum zr_err repair(struct db *db, const char *path, struct repairer *r)
 	r->host = -1;
 	if (!err)
 		err = copy_all(r);
-	err = db_output_close(&r->output, err, db->complete);
+	err = db_output_close(&r->output, err, complete);
 	db_unknowns_fini(&r->unknowns);
 	db_codec_free(r->read.codec);
 	zr_arena_fini(&r->ids);
@@ -405,7 +405,7 @@ enum zr_err db_repair(struct db *db, const char *path, const struct db_verify_op
 		r->options = options;
 		r->result = out;
 		r->notes = &notes;
-		err = repair(db, path, r);
+		err = repair(db, path, r, found->complete);
 	}
 	free(notes.items);
 	free(r);

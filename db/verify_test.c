@@ -499,6 +499,50 @@ static void a_file_that_was_cut_short_gives_what_is_left(void **state)
 	free(life);
 }
 
+/* A sound trace of so many chunks of one event. */
+static void make_chunks(const char *path, uint32_t n)
+{
+	struct db_writer_options options = { 0 };
+	struct db_area area = { .path = "/dev/swap", .slots = n };
+	struct db_writer *writer;
+	struct db *db;
+
+	assert_ok(db_open(path, DB_CREATE, &db));
+	assert_ok(db_put_area(db, &area));
+	assert_ok(db_writer_new(db, &options, &writer));
+	for (uint32_t i = 0; i < n; i++) {
+		struct db_event e = { .time_ns = 1000000000 + i, .kind = DB_OUT, .slot = i, .len = 700 };
+
+		assert_ok(db_writer_add(writer, &e));
+		assert_ok(db_writer_flush(writer));
+	}
+	assert_ok(db_writer_free(writer));
+	assert_ok(db_set_complete(db));
+	assert_ok(db_close(db));
+}
+
+/* More chunks in a row than are tried one by one: what comes behind is not taken for nothing. */
+static void a_trace_whose_end_is_gone_is_not_called_complete(void **state)
+{
+	const char *whole = in_folder(state, "t.zr"), *path = in_folder(state, "short.zr");
+	const char *to = in_folder(state, "to.zr");
+	struct db_edit_result saved = { 0 };
+	struct seen seen;
+	struct db_verify_result found;
+
+	make_chunks(whole, 600);
+	assert_true(verify(whole, &seen).complete);
+	copy(whole, path, file_bytes(whole) / 2);
+	found = verify(path, &seen);
+	assert_true(found.cut_short);
+	assert_false(found.complete);
+	assert_ok(repair(path, to, &saved));
+	assert_true(saved.events > saved.gaps);
+	found = verify(to, &seen);
+	assert_int_equal(found.damages, 0);
+	assert_false(found.complete);
+}
+
 static void random_damage_never_crashes_and_what_is_saved_is_true(void **state)
 {
 	const char *whole = in_folder(state, "t.zr"), *path = in_folder(state, "bad.zr");
@@ -562,6 +606,7 @@ int main(void)
 		in_new_folder(events_of_slots_beyond_their_area_become_gaps),
 		in_new_folder(wild_rows_do_not_bend_time),
 		in_new_folder(a_file_that_was_cut_short_gives_what_is_left),
+		in_new_folder(a_trace_whose_end_is_gone_is_not_called_complete),
 		in_new_folder(random_damage_never_crashes_and_what_is_saved_is_true),
 		in_new_folder(repair_never_changes_the_file),
 	};

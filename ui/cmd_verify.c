@@ -6,6 +6,7 @@
  * FINDINGS_MAX are listed and the rest counted.
  */
 #include <inttypes.h>
+#include <string.h>
 
 #include "db/db.h"
 #include "ui/commands.h"
@@ -35,17 +36,33 @@ struct verify {
 	struct ui_progress progress;
 	struct ui_json json;
 	uint64_t listed;
+	char last[512];	   /* the finding that was printed last, and how many there were like it since */
+	uint64_t the_same;
 	struct db_verify_result found;
 	struct db_edit_result saved;
 };
 
+static void end_findings(struct verify *verify)
+{
+	if (verify->the_same)
+		printf("  and %s times more\n", ui_count(verify->the_same).text);
+	verify->the_same = 0;
+}
+
+/* Page after page of a damaged file says the same. */
 static void finding_text(void *arg, const struct db_finding *finding)
 {
 	struct verify *verify = arg;
 
+	if (strncmp(verify->last, finding->text, sizeof(verify->last) - 1) == 0) {
+		verify->the_same++;
+		return;
+	}
 	ui_progress_end(&verify->progress);
+	end_findings(verify);
 	ui_put_clean(stdout, finding->text);
 	putchar('\n');
+	snprintf(verify->last, sizeof(verify->last), "%s", finding->text);
 }
 
 static void finding_json(void *arg, const struct db_finding *finding)
@@ -74,6 +91,7 @@ static void print_json(struct verify *verify)
 	ui_json_end_object(json);
 	ui_json_bool(json, "sound", found->damages == 0);
 	ui_json_bool(json, "complete", found->complete);
+	ui_json_bool(json, "cut_short", found->cut_short);
 	ui_json_count(json, "chunks", found->chunks);
 	ui_json_count(json, "bad_chunks", found->bad_chunks);
 	ui_json_count(json, "events", found->events);
@@ -104,11 +122,15 @@ static void print_text(const struct verify *verify, const char *path)
 	ui_put_clean(stdout, path);
 	printf(": %s; %s chunks, %s events; %s\n", found->damages ? "damaged" : "sound",
 	       ui_count(found->chunks).text, ui_count(found->events).text,
-	       found->complete ? "complete"
-			       : "not complete: still recording, or it ended abruptly");
+	       found->cut_short	 ? "cut short"
+	       : found->complete ? "complete"
+				 : "not complete: still recording, or it ended abruptly");
 	if (found->bad_chunks)
-		printf("  %s chunks are lost, with %s events\n", ui_count(found->bad_chunks).text,
+		printf("  %s chunks are lost, with %s%s events\n", ui_count(found->bad_chunks).text,
+		       found->findings[DB_CHECK_UNREADABLE] ? "at least " : "",
 		       ui_count(found->lost_events).text);
+	if (found->cut_short)
+		printf("  how many more were behind them cannot be told\n");
 	print_odd(found->frees_of_nothing, "frees, "
 					   "of slots that were filled before the recording");
 	print_odd(found->ins_of_nothing, "refaults of such slots");
@@ -135,6 +157,7 @@ static enum zr_err check(struct db *db, struct verify *verify)
 						 &verify->saved)
 				     : db_verify(db, &asked, &verify->found);
 	ui_progress_end(&verify->progress);
+	end_findings(verify);
 	return err;
 }
 
