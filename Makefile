@@ -298,9 +298,10 @@ BENCH_SECONDS ?= 60
 setup-bench:
 	$(Q).ci/setup bench
 
-bench-record: setup-bench $(BUILD)/recorder/fold_bench $(BUILD)/zreel-record
+bench-record: setup-bench $(BUILD)/recorder/fold_bench $(BUILD)/zreel-record $(BUILD)/zreel
 	$(Q)$(BUILD)/recorder/fold_bench
 	$(Q)recorder/bench-record -z $(BUILD)/zreel-record -d $(BENCH_SECONDS)
+	$(Q)BUILD=$(BUILD) recorder/vm/bench-swap -d $(BENCH_SECONDS)
 
 # Its rows are kept in replayer/BENCH.md.
 bench-replay: $(BUILD)/replayer/model_bench
