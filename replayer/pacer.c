@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT */
+/* The schedule of pacer.h. */
+#include "replayer/pacer.h"
+
+#include <time.h>
+
+static uint64_t monotonic_ns(void *arg)
+{
+	struct timespec now;
+
+	(void)arg;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1'000'000'000 + (uint64_t)now.tv_nsec;
+}
+
+/* A signal ends it early, which is what a wait may do. */
+static void sleep_until(void *arg, uint64_t until_ns)
+{
+	struct timespec until = { .tv_sec = (time_t)(until_ns / 1'000'000'000),
+				  .tv_nsec = (long)(until_ns % 1'000'000'000) };
+
+	(void)arg;
+	clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
+}
+
+void pacer_init(struct pacer *pacer, enum play_pace pace, double speed, const struct pacer_hooks *hooks)
+{
+	*pacer = (struct pacer){ .hooks = hooks ? *hooks : (struct pacer_hooks){ 0 } };
+	if (!pacer->hooks.now_ns)
+		pacer->hooks.now_ns = monotonic_ns;
+	if (!pacer->hooks.wait)
+		pacer->hooks.wait = sleep_until;
+	if (pace == PLAY_RECORDED)
+		pacer->speed = 1;
+	else if (pace == PLAY_SCALED)
+		pacer->speed = speed;
+}
+
+static uint64_t now_ns(const struct pacer *pacer)
+{
+	return pacer->hooks.now_ns(pacer->hooks.arg);
+}
+
+void pacer_start(struct pacer *pacer, uint64_t first_ns)
+{
+	pacer->first_ns = first_ns;
+	pacer->start_ns = now_ns(pacer);
+	pacer->last_due_ns = pacer->start_ns;
+	pacer->started = true;
+}
+
+/* A crawl through a long trace may be due later than the clock can tell. */
+static uint64_t scaled(uint64_t span_ns, double speed)
+{
+	double clock_span = (double)span_ns / speed;
+
+	return clock_span < (double)(INT64_MAX / 2) ? (uint64_t)clock_span : INT64_MAX / 2;
+}
+
+uint64_t pacer_due_ns(const struct pacer *pacer, uint64_t time_ns)
+{
+	uint64_t span_ns = time_ns > pacer->first_ns ? time_ns - pacer->first_ns : 0;
+
+	return pacer->start_ns + (pacer->speed == 1 ? span_ns : scaled(span_ns, pacer->speed));
+}
+
+static bool is_stopped(const struct pacer *pacer)
+{
+	return pacer->hooks.stopped && pacer->hooks.stopped(pacer->hooks.arg);
+}
+
+bool pacer_wait(struct pacer *pacer, uint64_t time_ns)
+{
+	uint64_t due, now;
+
+	if (!pacer_is_timed(pacer))
+		return true;
+	if (!pacer->started)
+		pacer_start(pacer, time_ns);
+	due = pacer_due_ns(pacer, time_ns);
+	for (now = now_ns(pacer); now < due; now = now_ns(pacer)) {
+		if (is_stopped(pacer))
+			return false;
+		pacer->hooks.wait(pacer->hooks.arg,
+				  due - now < PACER_PIECE_NS ? due : now + PACER_PIECE_NS);
+	}
+	pacer->last_due_ns = due;
+	zr_hist_add(&pacer->late_ns, now - due);
+	return true;
+}
+
+void pacer_end(struct pacer *pacer)
+{
+	uint64_t now;
+
+	if (!pacer->started)
+		return;
+	now = now_ns(pacer);
+	pacer->drift_ns = now > pacer->last_due_ns ? now - pacer->last_due_ns : 0;
+}
