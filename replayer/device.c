@@ -638,6 +638,19 @@ enum zr_err device_start(struct device *device)
 	return ZR_OK;
 }
 
+void device_look(const struct device *device, struct device_report *out)
+{
+	struct device_statistics now;
+
+	*out = device->report;
+	out->counted = device->report.counted &&
+		       device_statistics(device->file.major, device->file.minor, &now);
+	if (!out->counted)
+		return;
+	out->write_requests = now.write_requests - device->before.write_requests;
+	out->write_merges = now.write_merges - device->before.write_merges;
+}
+
 enum zr_err device_finish(struct device *device, struct device_report *out)
 {
 	struct device_statistics now;

@@ -61,6 +61,9 @@ enum zr_err device_error(const struct device *device);
 /* Starts a pass: statistics and report from zero, nothing of what earlier passes wrote is expected. */
 enum zr_err device_start(struct device *device);
 
+/* The report as it is now; what is in flight is not in it. */
+void device_look(const struct device *device, struct device_report *out);
+
 /* Waits for all that is in flight and fills the report, also after an error. */
 enum zr_err device_finish(struct device *device, struct device_report *out);
 

@@ -37,6 +37,13 @@ struct lane {
 	struct metrics metrics;
 };
 
+/* What is being done on a real target. */
+struct pass {
+	const struct survey_host *host;
+	int32_t rep;
+	uint64_t start_ns, work_before; /* monotonic; work_done */
+};
+
 struct replay {
 	struct db *trace, *results;
 	const struct play_options *options;
@@ -45,7 +52,8 @@ struct replay {
 	struct survey_host *hosts;
 	size_t n_hosts;
 	uint64_t work, work_done; /* events to feed, over all lanes, passes and hosts */
-	uint64_t last_progress_ns;
+	uint64_t last_progress_ns, last_live_ns;
+	struct pass pass;
 	struct timing_plan plan; /* PLAY_MODEL, of the host that is being replayed */
 	bool stopped; /* by the user */
 };
@@ -108,6 +116,13 @@ static void lane_fini(struct lane *lane)
 	metrics_fini(&lane->metrics);
 }
 
+static uint64_t events_of(const struct replay *replay, const struct survey_host *host)
+{
+	bool demand = replay->options->drive == SIM_DRIVE_DEMAND;
+
+	return host->events + (demand ? 0 : host->other_events);
+}
+
 static void report_progress(struct replay *replay)
 {
 	const struct play_options *options = replay->options;
@@ -122,6 +137,47 @@ static void report_progress(struct replay *replay)
 	/* Who stops what is done already has stopped nothing. */
 	if (!options->progress(options->progress_arg, (double)replay->work_done / (double)replay->work))
 		replay->stopped = replay->work_done < replay->work;
+}
+
+static void tell_live(const struct replay *replay, const struct lane *lane,
+		      const struct device_report *report, bool ended)
+{
+	const struct play_options *options = replay->options;
+	const struct pass *pass = &replay->pass;
+	uint64_t work = events_of(replay, pass->host);
+	struct play_live live = {
+		.policy = (uint32_t)(lane->policy - replay->policies),
+		.host = pass->host->host,
+		.rep = (uint32_t)pass->rep,
+		.reps = options->reps ? options->reps : 1,
+		.done = work ? (double)(replay->work_done - pass->work_before) / (double)work : 1,
+		.ended = ended,
+		.elapsed_ns = clock_ns(CLOCK_MONOTONIC) - pass->start_ns,
+		.state = sim_state(lane->sim),
+		.counters = sim_counters(lane->sim),
+		.io = lane_io(lane),
+		.read_ns = &report->read_ns,
+		.counted = report->counted,
+		.write_requests = report->write_requests,
+		.write_merges = report->write_merges,
+	};
+
+	options->live(options->live_arg, &live);
+}
+
+static void offer_live(struct replay *replay, const struct lane *lane, const struct device *device)
+{
+	struct device_report report;
+	uint64_t now;
+
+	if (!replay->options->live)
+		return;
+	now = clock_ns(CLOCK_MONOTONIC);
+	if (now - replay->last_live_ns < PROGRESS_EVERY_NS)
+		return;
+	replay->last_live_ns = now;
+	device_look(device, &report);
+	tell_live(replay, lane, &report, false);
 }
 
 static void lane_feed_rows(struct lane *lane, const struct db_batch *batch, uint32_t from, uint32_t to)
@@ -155,6 +211,7 @@ static void lane_feed(struct replay *replay, struct lane *lane, const struct db_
 			continue;
 		replay->work_done += to - from;
 		report_progress(replay);
+		offer_live(replay, lane, device);
 		if (replay->stopped || device_error(device))
 			return;
 	}
@@ -388,16 +445,16 @@ static enum zr_err device_pass(struct replay *replay, const struct survey_host *
 			       struct device *device, int32_t rep)
 {
 	struct device_report report;
-	uint64_t start;
 	enum zr_err err, device_err;
 
+	replay->pass = (struct pass){ .host = host, .rep = rep, .work_before = replay->work_done };
 	err = device_start(device);
 	if (!err)
 		err = lane_init(lane, lane->policy, &host->machine, device_target(device));
 	if (err)
 		return err;
 	lane->series = (struct series){ 0 };
-	start = clock_ns(CLOCK_MONOTONIC);
+	replay->pass.start_ns = clock_ns(CLOCK_MONOTONIC);
 	err = feed_device_lane(replay, host->host, lane, device);
 	device_err = device_finish(device, &report);
 	metrics_add(&lane->metrics,
@@ -406,7 +463,9 @@ static enum zr_err device_pass(struct replay *replay, const struct survey_host *
 					      .counters = sim_counters(lane->sim),
 					      .io = &lane->swapio.io,
 					      .report = &report,
-					      .makespan_ns = clock_ns(CLOCK_MONOTONIC) - start });
+					      .makespan_ns = clock_ns(CLOCK_MONOTONIC) - replay->pass.start_ns });
+	if (replay->options->live && !err && !device_err && !replay->stopped)
+		tell_live(replay, lane, &report, true);
 	lane_stop(lane);
 	return err ? err : device_err;
 }
@@ -500,13 +559,6 @@ static enum zr_err parse_policies(struct replay *replay)
 		replay->policies[i].drive = options->drive;
 	}
 	return err;
-}
-
-static uint64_t events_of(const struct replay *replay, const struct survey_host *host)
-{
-	bool demand = replay->options->drive == SIM_DRIVE_DEMAND;
-
-	return host->events + (demand ? 0 : host->other_events);
 }
 
 static void size_up_work(struct replay *replay)

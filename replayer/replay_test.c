@@ -408,6 +408,70 @@ static void a_device_replay_measures_and_repeats(void **state)
 	free_trace(trace);
 }
 
+/* What the ends of passes said, in the order in which they came. */
+struct passes {
+	uint32_t n, policy[6], rep[6];
+	uint64_t requests[6], pswpin[6], reads[6], last_ns[6];
+};
+
+static void note_live(void *arg, const struct play_live *live)
+{
+	struct passes *passes = arg;
+
+	assert_in_range(passes->n, 0, 5);
+	assert_true(live->done >= 0 && live->done <= 1);
+	assert_int_equal(live->reps, 2);
+	assert_false(live->counted);
+	if (!live->ended)
+		return;
+	assert_true(live->done == 1);
+	assert_true(live->elapsed_ns > 0);
+	passes->policy[passes->n] = live->policy;
+	passes->rep[passes->n] = live->rep;
+	passes->requests[passes->n] = live->io->write_requests;
+	passes->pswpin[passes->n] = live->counters->pswpin;
+	passes->reads[passes->n] = live->read_ns->count;
+	passes->last_ns[passes->n++] = live->state.time_ns;
+}
+
+static void a_device_replay_tells_how_each_pass_ended(void **state)
+{
+	struct trace *trace = new_trace(true);
+	struct play_options options = options_null();
+	struct passes passes = { 0 };
+	struct runs runs;
+	enum zr_err err;
+
+	(void)state;
+	options.target = PLAY_DEVICE;
+	options.device = trace->target;
+	options.reps = 2;
+	options.live = note_live;
+	options.live_arg = &passes;
+	err = play_replay(trace->db, trace->db, &options);
+	if (err == ZR_UNSUPPORTED) {
+		print_message("skipped: %s\n", zr_error_text());
+		zr_error_clear();
+		free_trace(trace);
+		skip();
+	}
+	assert_int_equal(err, ZR_OK);
+	assert_int_equal(passes.n, 6);
+	runs = read_runs(trace);
+	for (uint32_t i = 0; i < passes.n; i++) {
+		const struct db_run *run = &runs.runs[i % 3];
+		int32_t rep = (int32_t)i / 3;
+
+		assert_int_equal(passes.policy[i], i % 3);
+		assert_int_equal(passes.rep[i], rep);
+		assert_true(passes.requests[i] == metric(trace, run, "write_requests", rep)->value);
+		assert_true(passes.pswpin[i] == metric(trace, run, "pswpin", rep)->value);
+		assert_true(passes.reads[i] == metric(trace, run, "read_requests", rep)->value);
+		assert_true(passes.last_ns[i] > 1000 + EVENTS * 9 / 10);
+	}
+	free_trace(trace);
+}
+
 static void a_device_that_is_too_small_stores_nothing(void **state)
 {
 	struct trace *trace = new_trace(true);
@@ -438,6 +502,7 @@ int main(void)
 		cmocka_unit_test(a_bad_policy_stores_nothing),
 		cmocka_unit_test(events_beyond_the_swap_area_are_refused),
 		cmocka_unit_test(a_device_replay_measures_and_repeats),
+		cmocka_unit_test(a_device_replay_tells_how_each_pass_ended),
 		cmocka_unit_test(a_device_that_is_too_small_stores_nothing),
 	};
 

@@ -309,6 +309,22 @@ struct play_figures {
 	struct play_io io;
 };
 
+/* How a replay on a real target is going. Totals are of this pass alone: one policy, one repetition. The pointers
+ * are good during the call. */
+struct play_live {
+	uint32_t policy, host; /* place in play_options.policies; id */
+	uint32_t rep, reps;    /* from 0; of so many */
+	double done;	       /* part of the pass, 0..1 */
+	bool ended;	       /* the pass is complete: these are its last figures, and all writes have finished */
+	uint64_t elapsed_ns;   /* real time since the pass began */
+	struct sim_state state;
+	const struct sim_counters *counters;
+	const struct play_io *io;      /* as planned */
+	const struct zr_hist *read_ns; /* measured; of refaults */
+	bool counted; /* the kernel's block statistics are there; else the next two are 0 */
+	uint64_t write_requests, write_merges; /* by them, until now */
+};
+
 struct play_options {
 	const char *const *policies; /* texts */
 	uint32_t n_policies;
@@ -327,6 +343,9 @@ struct play_options {
 	/* Called a few times a second with the part done (0..1); returning false ends the replay early. */
 	bool (*progress)(void *arg, double done);
 	void *progress_arg;
+	/* PLAY_DEVICE: called as often, from the same thread, and at the end of each complete pass; NULL = no. */
+	void (*live)(void *arg, const struct play_live *live);
+	void *live_arg;
 	/* Told in a sentence what is about to be overwritten, before it is; may be NULL. */
 	void (*say)(void *arg, const char *text);
 	void *say_arg;
