@@ -16,23 +16,28 @@
 #include "replayer/device_guard.h"
 #include "replayer/pages.h"
 
-enum { OPS = 512, BUFFER_PAGES = 1024, CONTENT_SEED = 1, STATISTICS_TRIES = 10000 };
+enum { OPS = 512, BUFFER_PAGES = 1024, READS = 64, CONTENT_SEED = 1, STATISTICS_TRIES = 10000 };
+
+/* Behind the pages of writes: one a read, one that nobody reads. */
+enum { READ_PAGE = BUFFER_PAGES, SCRATCH_PAGE = READ_PAGE + READS, ALL_PAGES };
 
 enum op_state { OP_DONE, OP_QUEUED, OP_IN_FLIGHT };
 
-/* One write; or the one read, which is not in the ring. */
+/* One write; or a read, which is not in the ring. */
 struct op {
 	enum op_state state;
 	bool is_read;
 	uint32_t slot, pages, index; /* index: of the first slot in `slots` */
 	uint8_t area;
 	uint32_t buffer_page, buffer_span; /* span: with the pages skipped at the ring's end */
+	uint64_t start_ns;
 };
 
 /* What a slot's page must begin with. */
 struct slot_content {
-	uint32_t generation : 31; /* 0 = this pass has not written it */
-	uint32_t busy : 1;	  /* a write is queued or in flight */
+	uint32_t generation : 30; /* 0 = this pass has not written it */
+	uint32_t writing : 1;	  /* a write is queued or in flight */
+	uint32_t reading : 1;
 };
 
 struct page_header {
@@ -60,12 +65,13 @@ struct device {
 
 	struct io_uring ring;
 	bool have_ring, have_buffers;
-	unsigned char *buffers; /* BUFFER_PAGES for writes, one for the read, one nobody reads */
+	unsigned char *buffers; /* ALL_PAGES */
 	struct op ops[OPS];
 	uint32_t op_head, op_tail;	   /* oldest not reusable; next to give out; modulo OPS */
 	uint32_t buffer_head, buffer_tail; /* the same, pages modulo BUFFER_PAGES */
 	struct queue queues[SWAPIO_CONTEXTS];
-	struct op read;
+	enum device_reads how_to_read;
+	struct op reads[READS];
 	uint32_t in_flight; /* entries in the kernel */
 
 	struct device_report report;
@@ -93,12 +99,14 @@ static uint64_t offset_of(const struct device *device, uint32_t index)
 	return ((uint64_t)index + 1) * device->page_size;
 }
 
+static const uint64_t ns_per_s = 1'000'000'000;
+
 static uint64_t now_ns(void)
 {
 	struct timespec ts;
 
 	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1'000'000'000 + (uint64_t)ts.tv_nsec;
+	return (uint64_t)ts.tv_sec * ns_per_s + (uint64_t)ts.tv_nsec;
 }
 
 /* ------------------------------------------------------------------------------------- completions */
@@ -131,14 +139,54 @@ static void retire_oldest(struct device *device)
 	}
 }
 
+static void verify(struct device *device, const struct op *op)
+{
+	struct page_header want = { .magic = page_magic,
+				    .pass = device->pass,
+				    .index = op->index,
+				    .generation = device->slots[op->index].generation };
+	struct page_header found;
+
+	memcpy(&found, buffer_at(device, op->buffer_page), sizeof(found));
+	if (!want.generation)
+		return;
+	device->report.verified++;
+	if (memcmp(&found, &want, sizeof(want)) != 0)
+		keep_error(
+			device,
+			zr_fail(ZR_CORRUPT,
+				"slot %u of swap area %u came back from '%s' with %s "
+				"(generation %u, expected %u): the device or the replay lost a write",
+				op->slot, op->area, device->path,
+				found.magic == page_magic ? "another page's content" :
+							    "content that zreel did not write",
+				found.generation, want.generation));
+}
+
 static void finish_op(struct device *device, struct op *op)
 {
 	op->state = OP_DONE;
-	if (op->is_read)
+	if (op->is_read) {
+		device->slots[op->index].reading = 0;
 		return;
+	}
 	for (uint32_t i = 0; i < op->pages; i++)
-		device->slots[op->index + i].busy = 0;
+		device->slots[op->index + i].writing = 0;
 	retire_oldest(device);
+}
+
+/* Of one that went well. */
+static void report_op(struct device *device, const struct op *op)
+{
+	uint64_t took_ns = now_ns() - op->start_ns;
+
+	if (!op->is_read) {
+		zr_hist_add(&device->report.write_ns, took_ns);
+		return;
+	}
+	zr_hist_add(&device->report.read_ns, took_ns);
+	device->report.reads++;
+	verify(device, op);
 }
 
 static void take_completion(struct device *device, struct io_uring_cqe *cqe)
@@ -151,6 +199,8 @@ static void take_completion(struct device *device, struct io_uring_cqe *cqe)
 	if (!op)
 		return; /* the no-op */
 	check_result(device, op, result);
+	if (!device->err)
+		report_op(device, op);
 	finish_op(device, op);
 }
 
@@ -206,7 +256,7 @@ static void submit_prepared(struct device *device, uint32_t entries, bool writes
 	}
 }
 
-static void prepare(struct device *device, struct op *op)
+static void prepare(struct device *device, struct op *op, uint64_t start_ns)
 {
 	struct io_uring_sqe *sqe = io_uring_get_sqe(&device->ring);
 	void *buffer = buffer_at(device, op->buffer_page);
@@ -224,6 +274,7 @@ static void prepare(struct device *device, struct op *op)
 	sqe->flags |= IOSQE_FIXED_FILE;
 	io_uring_sqe_set_data(sqe, op);
 	op->state = OP_IN_FLIGHT;
+	op->start_ns = start_ns;
 }
 
 static void prepare_nothing(struct device *device)
@@ -238,15 +289,19 @@ static void kick(struct device *device, enum swapio_context_id id)
 {
 	struct queue *queue = &device->queues[id];
 	uint32_t n = queue->n;
+	uint64_t start_ns;
 
+	if (!n)
+		return;
 	queue->n = 0;
+	start_ns = now_ns();
 	for (uint32_t i = 0; i < n; i++) {
 		if (device->err)
 			finish_op(device, queue->ops[i]);
 		else
-			prepare(device, queue->ops[i]);
+			prepare(device, queue->ops[i], start_ns);
 	}
-	if (!n || device->err)
+	if (device->err)
 		return;
 	device->report.write_entries += n;
 	if (n == 2)
@@ -270,18 +325,26 @@ static bool kick_early(struct device *device)
 
 /* ------------------------------------------------------------------------------------------ writes */
 
-static bool any_busy(const struct device *device, uint32_t index, uint32_t pages)
+static bool any_written(const struct device *device, uint32_t index, uint32_t pages)
 {
 	for (uint32_t i = index; i < index + pages; i++)
-		if (device->slots[i].busy)
+		if (device->slots[i].writing)
 			return true;
 	return false;
 }
 
-/* Waits for earlier writes to the slots; true if bios had to be sent early for that. */
+static bool any_busy(const struct device *device, uint32_t index, uint32_t pages)
+{
+	for (uint32_t i = index; i < index + pages; i++)
+		if (device->slots[i].writing || device->slots[i].reading)
+			return true;
+	return false;
+}
+
+/* Waits for what is done with the slots already; true if bios had to be sent early for that. */
 static bool wait_for_slots(struct device *device, uint32_t index, uint32_t pages)
 {
-	bool early = any_busy(device, index, pages) && kick_early(device);
+	bool early = any_written(device, index, pages) && kick_early(device);
 
 	while (!device->err && any_busy(device, index, pages))
 		wait_one(device);
@@ -342,7 +405,7 @@ static void fill_page(struct device *device, void *page, uint32_t index, const s
 			keep_error(device, err);
 	}
 	slot->generation++;
-	slot->busy = 1;
+	slot->writing = 1;
 	*(struct page_header *)page = (struct page_header){ .magic = page_magic,
 							    .pass = device->pass,
 							    .index = index,
@@ -358,6 +421,7 @@ static bool on_bio(struct swapio_target *target, const struct swapio_bio *bio)
 
 	if (device->err)
 		return false;
+	take_completed(device);
 	early = wait_for_slots(device, device->area_base[bio->area] + bio->slot, bio->pages);
 	early |= wait_for_room(device, bio->pages);
 	if (device->err)
@@ -378,54 +442,41 @@ static void on_kick(struct swapio_target *target, enum swapio_context_id context
 
 /* ------------------------------------------------------------------------------------------- reads */
 
-static void verify(struct device *device, const struct op *op)
+static struct op *free_read(struct device *device)
 {
-	struct page_header want = { .magic = page_magic,
-				    .pass = device->pass,
-				    .index = op->index,
-				    .generation = device->slots[op->index].generation };
-	struct page_header found;
-
-	memcpy(&found, buffer_at(device, op->buffer_page), sizeof(found));
-	if (!want.generation)
-		return;
-	device->report.verified++;
-	if (memcmp(&found, &want, sizeof(want)) != 0)
-		keep_error(
-			device,
-			zr_fail(ZR_CORRUPT,
-				"slot %u of swap area %u came back from '%s' with %s "
-				"(generation %u, expected %u): the device or the replay lost a write",
-				op->slot, op->area, device->path,
-				found.magic == page_magic ? "another page's content" :
-							    "content that zreel did not write",
-				found.generation, want.generation));
+	for (;;) {
+		for (uint32_t i = 0; i < READS; i++)
+			if (device->reads[i].state == OP_DONE)
+				return &device->reads[i];
+		if (device->err || !device->in_flight)
+			return NULL; /* what was in flight is lost */
+		wait_one(device);
+	}
 }
 
 static void on_read(struct swapio_target *target, uint8_t area, uint32_t slot)
 {
 	struct device *device = device_of(target);
-	uint64_t start;
+	uint32_t index = device->area_base[area] + slot;
+	struct op *op;
 
-	device->read = (struct op){ .is_read = true,
-				    .slot = slot,
-				    .pages = 1,
-				    .index = device->area_base[area] + slot,
-				    .area = area,
-				    .buffer_page = BUFFER_PAGES };
-	wait_for_slots(device, device->read.index, 1);
-	if (device->err)
+	wait_for_slots(device, index, 1);
+	op = free_read(device);
+	if (device->err || !op)
 		return;
-	start = now_ns();
-	prepare(device, &device->read);
+	*op = (struct op){ .is_read = true,
+			   .slot = slot,
+			   .pages = 1,
+			   .index = index,
+			   .area = area,
+			   .buffer_page = READ_PAGE + (uint32_t)(op - device->reads) };
+	device->slots[index].reading = 1;
+	prepare(device, op, now_ns());
 	submit_prepared(device, 1, false);
-	while (device->read.state == OP_IN_FLIGHT && device->in_flight)
-		wait_one(device);
-	if (device->err)
+	if (device->how_to_read == DEVICE_READS_OVERLAP)
 		return;
-	zr_hist_add(&device->report.read_ns, now_ns() - start);
-	device->report.reads++;
-	verify(device, &device->read);
+	while (op->state == OP_IN_FLIGHT && device->in_flight)
+		wait_one(device);
 }
 
 /* -------------------------------------------------------------------------------------------- work */
@@ -438,6 +489,7 @@ static void on_store(struct swapio_target *target, uint16_t len)
 
 	if (device->err || device->no_cpu)
 		return;
+	take_completed(device);
 	err = content_compress(device->content, len, &got);
 	if (err)
 		keep_error(device, err);
@@ -450,7 +502,8 @@ static void on_load(struct swapio_target *target, uint16_t len)
 
 	if (device->err || device->no_cpu)
 		return;
-	err = content_decompress(device->content, len, buffer_at(device, BUFFER_PAGES + 1));
+	take_completed(device);
+	err = content_decompress(device->content, len, buffer_at(device, SCRATCH_PAGE));
 	if (err)
 		keep_error(device, err);
 }
@@ -521,7 +574,7 @@ static enum zr_err mark_file(struct device *device)
 
 static enum zr_err make_buffers(struct device *device)
 {
-	size_t bytes = (size_t)(BUFFER_PAGES + 2) * device->page_size;
+	size_t bytes = (size_t)ALL_PAGES * device->page_size;
 	void *buffers = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	if (buffers == MAP_FAILED)
@@ -533,8 +586,8 @@ static enum zr_err make_buffers(struct device *device)
 static enum zr_err make_ring(struct device *device)
 {
 	struct iovec all = { .iov_base = device->buffers,
-			     .iov_len = (size_t)(BUFFER_PAGES + 2) * device->page_size };
-	int ret = io_uring_queue_init(OPS + 2, &device->ring, 0);
+			     .iov_len = (size_t)ALL_PAGES * device->page_size };
+	int ret = io_uring_queue_init(OPS + READS + 2, &device->ring, 0);
 
 	if (ret == -ENOSYS || ret == -EPERM)
 		return zr_fail(ZR_UNSUPPORTED,
@@ -542,7 +595,7 @@ static enum zr_err make_ring(struct device *device)
 			       "with --on null instead",
 			       strerror(-ret));
 	if (ret < 0)
-		return zr_fail_errno(-ret, "setting up io_uring with %d entries", OPS + 2);
+		return zr_fail_errno(-ret, "setting up io_uring with %d entries", OPS + READS + 2);
 	device->have_ring = true;
 	ret = io_uring_register_files(&device->ring, &device->file.fd, 1);
 	if (ret < 0)
@@ -622,7 +675,7 @@ static bool read_statistics(const struct device *device, struct device_statistic
 	return true; /* somebody else keeps the drive busy, and is in the figures anyway */
 }
 
-enum zr_err device_start(struct device *device)
+enum zr_err device_start(struct device *device, enum device_reads reads)
 {
 	void *slots;
 	enum zr_err err;
@@ -633,6 +686,7 @@ enum zr_err device_start(struct device *device)
 	if (err)
 		return err;
 	device->pass++;
+	device->how_to_read = reads;
 	memset(&device->report, 0, sizeof(device->report));
 	device->report.counted = read_statistics(device, &device->before);
 	return ZR_OK;
@@ -649,6 +703,36 @@ void device_look(const struct device *device, struct device_report *out)
 		return;
 	out->write_requests = now.write_requests - device->before.write_requests;
 	out->write_merges = now.write_merges - device->before.write_merges;
+}
+
+static void sleep_until(uint64_t until_ns)
+{
+	struct timespec until = { .tv_sec = (time_t)(until_ns / ns_per_s),
+				  .tv_nsec = (long)(until_ns % ns_per_s) };
+
+	clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
+}
+
+void device_wait(struct device *device, uint64_t until_ns)
+{
+	uint64_t now = now_ns();
+	struct __kernel_timespec left;
+	struct io_uring_cqe *cqe;
+	int ret;
+
+	if (now >= until_ns)
+		return;
+	if (!device->in_flight) {
+		sleep_until(until_ns);
+		return;
+	}
+	left = (struct __kernel_timespec){ .tv_sec = (int64_t)((until_ns - now) / ns_per_s),
+					   .tv_nsec = (int64_t)((until_ns - now) % ns_per_s) };
+	ret = io_uring_wait_cqe_timeout(&device->ring, &cqe, &left);
+	if (!ret)
+		take_completion(device, cqe);
+	else if (ret != -ETIME && ret != -EINTR && ret != -EAGAIN)
+		keep_error(device, zr_fail_errno(-ret, "waiting for I/O on '%s'", device->path));
 }
 
 enum zr_err device_finish(struct device *device, struct device_report *out)
@@ -677,7 +761,7 @@ void device_close(struct device *device)
 	if (device->have_ring)
 		io_uring_queue_exit(&device->ring);
 	if (device->buffers)
-		munmap(device->buffers, (size_t)(BUFFER_PAGES + 2) * device->page_size);
+		munmap(device->buffers, (size_t)ALL_PAGES * device->page_size);
 	if (device->file.fd >= 0) {
 		close(device->file.fd);
 		if (device->file.created)

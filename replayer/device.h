@@ -10,13 +10,18 @@
  *
  * A page that zswap writes back is really decompressed into the buffer; a store really compresses a page;
  * see content.h. Every written page begins with its slot and a generation that rises with each write of the
- * slot; a refault reads the page back, waits, and compares them.
+ * slot; a refault reads the page back and compares them. Where nothing else says when the next event is due, the
+ * replay waits for the refault, as a task would; where a schedule says it (device_wait), refaults overlap as the
+ * recorded tasks' did, up to 64 of them.
  *
  *   offset  0            one page that marks a file as zreel's own (block devices: left alone)
  *           page size    slot 0 of area 0 ... of area 1 ...: each at (1 + slots before it) pages
  *
- * Order: a bio waits until earlier writes to its slots have finished, a read likewise. Buffers and
- * operations are rings: 1024 pages and 512 operations, reused in order of issue.
+ * Order: a bio waits until earlier reads and writes of its slots have finished, a read likewise. Buffers and
+ * operations of writes are rings: 1024 pages and 512 operations, reused in order of issue.
+ *
+ * A latency is from the call that submits to the completion as it is seen here: completions are looked for with
+ * each page that is (de)compressed, and at each kick, so that it is late by that work at most.
  *
  * The first failure is kept and everything after it is skipped; device_error() tells it.
  */
@@ -42,7 +47,7 @@ struct device_report {
 	uint64_t bytes_written;
 	uint64_t early_kicks; /* times that a bio could not wait for its context's kick */
 	uint64_t reads, verified; /* refaults; those whose content was known and compared */
-	struct zr_hist read_ns;
+	struct zr_hist read_ns, write_ns; /* latencies of one read, of one write */
 	bool counted; /* the kernel's block statistics were there; else the next two are 0 */
 	uint64_t write_requests, write_merges;
 };
@@ -58,8 +63,14 @@ struct swapio_target *device_target(struct device *device);
 /* The first failure so far, ZR_OK if none; its sentence is in zr_error_text(). */
 enum zr_err device_error(const struct device *device);
 
+/* Who refaults waits for the read; or reads overlap with all that comes next. */
+enum device_reads { DEVICE_READS_WAIT, DEVICE_READS_OVERLAP };
+
 /* Starts a pass: statistics and report from zero, nothing of what earlier passes wrote is expected. */
-enum zr_err device_start(struct device *device);
+enum zr_err device_start(struct device *device, enum device_reads reads);
+
+/* Waits until the monotonic clock shows `until_ns`, serving completions; returns early with each of them. */
+void device_wait(struct device *device, uint64_t until_ns);
 
 /* The report as it is now; what is in flight is not in it. */
 void device_look(const struct device *device, struct device_report *out);

@@ -15,6 +15,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "replayer/device.h"
@@ -64,7 +65,7 @@ static struct device *open_or_skip(const struct device_options *options, const s
 		skip();
 	}
 	assert_int_equal(err, ZR_OK);
-	assert_int_equal(device_start(device), ZR_OK);
+	assert_int_equal(device_start(device, DEVICE_READS_WAIT), ZR_OK);
 	return device;
 }
 
@@ -199,6 +200,70 @@ static void refaults_read_what_was_last_written(void **state)
 	remove_place(&place);
 }
 
+/* More refaults than can be under way at once; those slots are then written again, while they may still be read. */
+static void overlapping_refaults_read_what_was_last_written(void **state)
+{
+	struct place place = new_place();
+	struct device_options options = options_for(&place);
+	struct device *device = open_or_skip(&options, &place);
+	struct run run;
+
+	(void)state;
+	assert_int_equal(device_start(device, DEVICE_READS_OVERLAP), ZR_OK);
+	run = start_run("plugged+second_chance=off", device);
+	for (int generation = 0; generation < 3; generation++) {
+		for (uint32_t slot = 0; slot < 200; slot++)
+			run_event(&run, event_out(slot, 1, 1000));
+		run_event(&run, event_scan(1, 200));
+		for (uint32_t slot = 0; slot < 200; slot++)
+			run_event(&run, event_in(slot, DB_IN_DISK));
+		run_event(&run, event_free(0, 200));
+	}
+	run_event(&run, event_in(0, DB_IN_DISK)); /* unknown: no read */
+	assert_int_equal(finish_run(&run, device), ZR_OK);
+	assert_int_equal(run.report.reads, 600);
+	assert_int_equal(run.report.verified, 600);
+	assert_int_equal(run.report.read_ns.count, 600);
+	assert_int_equal(run.report.write_ns.count, run.report.write_entries);
+	assert_int_equal(run.report.reads, run.swapio->io.read_requests);
+	free_run(&run);
+	device_close(device);
+	remove_place(&place);
+}
+
+static uint64_t monotonic_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1'000'000'000 + (uint64_t)now.tv_nsec;
+}
+
+/* With a refault under way the wait ends with it, though the time to wait for never comes. */
+static void waiting_serves_what_is_under_way(void **state)
+{
+	struct place place = new_place();
+	struct device_options options = options_for(&place);
+	struct device *device = open_or_skip(&options, &place);
+	struct run run;
+	uint64_t before;
+
+	(void)state;
+	assert_int_equal(device_start(device, DEVICE_READS_OVERLAP), ZR_OK);
+	run = start_run("unbatched", device);
+	run_event(&run, event_rejected(5, 1, DB_REASON_COMPRESS));
+	run_event(&run, event_in(5, DB_IN_DISK)); /* waits for the write, not for the read */
+	device_wait(device, UINT64_MAX / 2);
+	before = monotonic_ns();
+	device_wait(device, before + 100'000);
+	assert_true(monotonic_ns() >= before + 100'000);
+	assert_int_equal(finish_run(&run, device), ZR_OK);
+	assert_int_equal(run.report.verified, 1);
+	free_run(&run);
+	device_close(device);
+	remove_place(&place);
+}
+
 static void a_slot_that_is_written_twice_in_a_run_keeps_the_second(void **state)
 {
 	struct place place = new_place();
@@ -261,7 +326,7 @@ static void a_pass_does_not_expect_what_an_earlier_one_wrote(void **state)
 		struct run run = start_run("batched", device);
 
 		if (pass)
-			assert_int_equal(device_start(device), ZR_OK);
+			assert_int_equal(device_start(device, DEVICE_READS_WAIT), ZR_OK);
 		run_event(&run, event_in(7, DB_IN_DISK)); /* unknown: no read */
 		run_event(&run, event_in(7, DB_IN_DISK)); /* a read of who knows what */
 		run_event(&run, event_rejected(7, 1, DB_REASON_COMPRESS));
@@ -332,7 +397,7 @@ static void an_older_page_in_the_slot_is_told(void **state)
 		assert_int_equal(finish_run(&run, device), ZR_OK);
 		copy_page(&place, 5, older, false);
 		if (passes == 2)
-			assert_int_equal(device_start(device), ZR_OK);
+			assert_int_equal(device_start(device, DEVICE_READS_WAIT), ZR_OK);
 		write_slot_5(&run);
 		assert_int_equal(device_error(device), ZR_OK);
 		copy_page(&place, 5, older, true);
@@ -550,6 +615,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_is_submitted_is_what_was_planned),
 		cmocka_unit_test(refaults_read_what_was_last_written),
+		cmocka_unit_test(overlapping_refaults_read_what_was_last_written),
+		cmocka_unit_test(waiting_serves_what_is_under_way),
 		cmocka_unit_test(a_slot_that_is_written_twice_in_a_run_keeps_the_second),
 		cmocka_unit_test(a_walk_larger_than_the_buffers_is_sent_in_pieces),
 		cmocka_unit_test(a_pass_does_not_expect_what_an_earlier_one_wrote),

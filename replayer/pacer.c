@@ -2,6 +2,7 @@
 /* The schedule of pacer.h. */
 #include "replayer/pacer.h"
 
+#include <sys/prctl.h>
 #include <time.h>
 
 static uint64_t monotonic_ns(void *arg)
@@ -47,6 +48,8 @@ void pacer_start(struct pacer *pacer, uint64_t first_ns)
 	pacer->start_ns = now_ns(pacer);
 	pacer->last_due_ns = pacer->start_ns;
 	pacer->started = true;
+	/* The kernel lets sleeps end 50 us late to save wake-ups; that would be in every event. */
+	prctl(PR_SET_TIMERSLACK, 1);
 }
 
 /* A crawl through a long trace may be due later than the clock can tell. */
@@ -95,6 +98,7 @@ void pacer_end(struct pacer *pacer)
 
 	if (!pacer->started)
 		return;
+	prctl(PR_SET_TIMERSLACK, 0); /* the default again */
 	now = now_ns(pacer);
 	pacer->drift_ns = now > pacer->last_due_ns ? now - pacer->last_due_ns : 0;
 }

@@ -8,6 +8,10 @@
  * A lane is a model with its I/O plan. Lanes know nothing of each other, so what a lane computes depends
  * neither on which others run beside it nor on how many threads (crew.h) share the lanes of a null replay. On the
  * target model a lane is fed like on null, with a clock (timing.h) between its model and its plan.
+ *
+ * On a device a round is one pass of every policy in its turn, so that a machine that drifts hurts all alike;
+ * the first round may be one to warm up, of which nothing is kept. A pass that keeps to the recording's time
+ * waits for each event (pacer.h).
  */
 #include "replayer/replayer.h"
 
@@ -19,12 +23,16 @@
 
 #include "replayer/crew.h"
 #include "replayer/device.h"
+#include "replayer/pacer.h"
 #include "replayer/results.h"
 #include "replayer/survey.h"
 #include "replayer/swapio.h"
 #include "replayer/timing.h"
 
-enum { SLICE = 256, PROGRESS_EVERY_NS = 200'000'000 };
+/* Rows fed before anybody looks whether to end: in a device pass each may be a walk of many writes. */
+enum { SLICE = 256, DEVICE_SLICE = 16, PROGRESS_EVERY_NS = 50'000'000 };
+
+enum { WARM_UP = -1 }; /* instead of the number of a repetition */
 
 struct lane {
 	const struct sim_policy *policy; /* as given, and as the host's machine makes it */
@@ -37,13 +45,6 @@ struct lane {
 	struct metrics metrics;
 };
 
-/* What is being done on a real target. */
-struct pass {
-	const struct survey_host *host;
-	int32_t rep;
-	uint64_t start_ns, work_before; /* monotonic; work_done */
-};
-
 struct replay {
 	struct db *trace, *results;
 	const struct play_options *options;
@@ -53,9 +54,19 @@ struct replay {
 	size_t n_hosts;
 	uint64_t work, work_done; /* events to feed, over all lanes, passes and hosts */
 	uint64_t last_progress_ns, last_live_ns;
-	struct pass pass;
 	struct timing_plan plan; /* PLAY_MODEL, of the host that is being replayed */
 	bool stopped; /* by the user */
+};
+
+/* One repetition of one policy on a device. */
+struct pass {
+	struct replay *replay;
+	struct device *device;
+	const struct survey_host *host;
+	struct lane *lane;
+	int32_t rep;
+	uint64_t start_ns, work_before; /* monotonic; work_done */
+	struct pacer pacer;
 };
 
 static uint64_t clock_ns(clockid_t clock)
@@ -139,11 +150,42 @@ static void report_progress(struct replay *replay)
 		replay->stopped = replay->work_done < replay->work;
 }
 
-static void tell_live(const struct replay *replay, const struct lane *lane,
-		      const struct device_report *report, bool ended)
+static void lane_feed_rows(struct lane *lane, const struct db_batch *batch, uint32_t from, uint32_t to)
 {
+	if (!lane->timing) {
+		sim_feed(lane->sim, batch, from, to);
+		return;
+	}
+	for (uint32_t row = from; row < to; row++) {
+		struct db_event event = db_batch_event(batch, row);
+
+		timing_before(lane->timing, &event);
+		sim_feed(lane->sim, batch, row, row + 1);
+		timing_after(lane->timing);
+	}
+	timing_play(lane->timing);
+}
+
+static void lane_offer(struct lane *lane)
+{
+	struct sim_state state = sim_state(lane->sim);
+
+	series_offer(&lane->series, &state, lane_io(lane));
+}
+
+static void lane_feed(struct lane *lane, const struct db_batch *batch)
+{
+	for (uint32_t from = 0; from < batch->n; from += SLICE) {
+		lane_feed_rows(lane, batch, from, from + SLICE < batch->n ? from + SLICE : batch->n);
+		lane_offer(lane);
+	}
+}
+
+static void tell_live(const struct pass *pass, const struct device_report *report, bool ended)
+{
+	const struct replay *replay = pass->replay;
 	const struct play_options *options = replay->options;
-	const struct pass *pass = &replay->pass;
+	const struct lane *lane = pass->lane;
 	uint64_t work = events_of(replay, pass->host);
 	struct play_live live = {
 		.policy = (uint32_t)(lane->policy - replay->policies),
@@ -165,56 +207,65 @@ static void tell_live(const struct replay *replay, const struct lane *lane,
 	options->live(options->live_arg, &live);
 }
 
-static void offer_live(struct replay *replay, const struct lane *lane, const struct device *device)
+static void offer_live(const struct pass *pass)
 {
+	struct replay *replay = pass->replay;
 	struct device_report report;
 	uint64_t now;
 
-	if (!replay->options->live)
+	if (!replay->options->live || pass->rep == WARM_UP)
 		return;
 	now = clock_ns(CLOCK_MONOTONIC);
 	if (now - replay->last_live_ns < PROGRESS_EVERY_NS)
 		return;
 	replay->last_live_ns = now;
-	device_look(device, &report);
-	tell_live(replay, lane, &report, false);
+	device_look(pass->device, &report);
+	tell_live(pass, &report, false);
 }
 
-static void lane_feed_rows(struct lane *lane, const struct db_batch *batch, uint32_t from, uint32_t to)
+/* A device may fail, or the user stop, after any slice and during any wait. */
+static bool pass_is_over(void *arg)
 {
-	if (!lane->timing) {
-		sim_feed(lane->sim, batch, from, to);
-		return;
+	struct pass *pass = arg;
+
+	report_progress(pass->replay);
+	offer_live(pass);
+	return pass->replay->stopped || device_error(pass->device);
+}
+
+static void pass_wait(void *arg, uint64_t until_ns)
+{
+	device_wait(((struct pass *)arg)->device, until_ns);
+}
+
+static bool pass_feed_rows(struct pass *pass, const struct db_batch *batch, uint32_t from, uint32_t to)
+{
+	if (!pacer_is_timed(&pass->pacer)) {
+		lane_feed_rows(pass->lane, batch, from, to);
+		return true;
 	}
 	for (uint32_t row = from; row < to; row++) {
-		struct db_event event = db_batch_event(batch, row);
-
-		timing_before(lane->timing, &event);
-		sim_feed(lane->sim, batch, row, row + 1);
-		timing_after(lane->timing);
+		if (!pacer_wait(&pass->pacer, batch->time_ns[row]))
+			return false;
+		lane_feed_rows(pass->lane, batch, row, row + 1);
 	}
-	timing_play(lane->timing);
+	return true;
 }
 
-/* Feeds a batch slice by slice; a device may fail, or the user stop, after any of them. */
-static void lane_feed(struct replay *replay, struct lane *lane, const struct db_batch *batch,
-		      const struct device *device)
+/* False: it is over. */
+static bool pass_feed(struct pass *pass, const struct db_batch *batch)
 {
-	for (uint32_t from = 0; from < batch->n; from += SLICE) {
-		uint32_t to = from + SLICE < batch->n ? from + SLICE : batch->n;
-		struct sim_state state;
+	for (uint32_t from = 0; from < batch->n; from += DEVICE_SLICE) {
+		uint32_t to = from + DEVICE_SLICE < batch->n ? from + DEVICE_SLICE : batch->n;
 
-		lane_feed_rows(lane, batch, from, to);
-		state = sim_state(lane->sim);
-		series_offer(&lane->series, &state, lane_io(lane));
-		if (!device)
-			continue;
-		replay->work_done += to - from;
-		report_progress(replay);
-		offer_live(replay, lane, device);
-		if (replay->stopped || device_error(device))
-			return;
+		if (!pass_feed_rows(pass, batch, from, to))
+			return false;
+		lane_offer(pass->lane);
+		pass->replay->work_done += to - from;
+		if (pass_is_over(pass))
+			return false;
 	}
+	return true;
 }
 
 static struct db_filter fed_events(const struct replay *replay, uint32_t host)
@@ -232,21 +283,18 @@ static enum zr_err open_events(struct replay *replay, uint32_t host, struct db_r
 	return db_reader_new(replay->trace, &filter, out);
 }
 
-static enum zr_err feed_device_lane(struct replay *replay, uint32_t host, struct lane *lane,
-				    const struct device *device)
+static enum zr_err feed_pass(struct pass *pass)
 {
 	const struct db_batch *batch;
 	struct db_reader *reader;
-	enum zr_err err = open_events(replay, host, &reader);
+	enum zr_err err = open_events(pass->replay, pass->host->host, &reader);
 
 	if (err)
 		return err;
-	while (!(err = db_reader_next(reader, &batch)) && batch) {
-		lane_feed(replay, lane, batch, device);
-		if (replay->stopped || device_error(device))
-			break;
-	}
-	sim_flush(lane->sim);
+	while (!(err = db_reader_next(reader, &batch)) && batch && pass_feed(pass, batch))
+		;
+	sim_flush(pass->lane->sim);
+	pacer_end(&pass->pacer);
 	db_reader_free(reader);
 	return err;
 }
@@ -262,7 +310,7 @@ static void feed_shared(void *arg, uint32_t i)
 {
 	struct shared *shared = arg;
 
-	lane_feed(shared->replay, &shared->lanes[i], shared->batch, NULL);
+	lane_feed(&shared->lanes[i], shared->batch);
 }
 
 static enum zr_err feed_with_crew(struct replay *replay, struct db_reader *reader, struct crew *crew,
@@ -440,48 +488,79 @@ static enum zr_err replay_null(struct replay *replay, const struct survey_host *
 
 /* ---------------------------------------------------------------------------------------- device */
 
-/* One repetition of one policy. The figures of what was done are kept whatever the device says. */
-static enum zr_err device_pass(struct replay *replay, const struct survey_host *host, struct lane *lane,
-			       struct device *device, int32_t rep)
+static void pace_pass(struct pass *pass)
 {
-	struct device_report report;
-	enum zr_err err, device_err;
+	const struct play_options *options = pass->replay->options;
+	const struct pacer_hooks hooks = { .wait = pass_wait, .stopped = pass_is_over, .arg = pass };
 
-	replay->pass = (struct pass){ .host = host, .rep = rep, .work_before = replay->work_done };
-	err = device_start(device);
+	pacer_init(&pass->pacer, pass->rep == WARM_UP ? PLAY_ASAP : options->pace, options->speed, &hooks);
+}
+
+static enum zr_err begin_pass(struct pass *pass)
+{
+	struct lane *lane = pass->lane;
+	enum zr_err err;
+
+	pace_pass(pass);
+	pass->work_before = pass->replay->work_done;
+	err = device_start(pass->device, pacer_is_timed(&pass->pacer) ? DEVICE_READS_OVERLAP :
+									DEVICE_READS_WAIT);
 	if (!err)
-		err = lane_init(lane, lane->policy, &host->machine, device_target(device));
-	if (err)
-		return err;
+		err = lane_init(lane, lane->policy, &pass->host->machine, device_target(pass->device));
 	lane->series = (struct series){ 0 };
-	replay->pass.start_ns = clock_ns(CLOCK_MONOTONIC);
-	err = feed_device_lane(replay, host->host, lane, device);
-	device_err = device_finish(device, &report);
+	return err;
+}
+
+static void keep_figures(struct pass *pass, const struct device_report *report)
+{
+	struct lane *lane = pass->lane;
+
 	metrics_add(&lane->metrics,
-		    &(struct replay_figures){ .rep = rep,
-					      .page_size = host->machine.page_size,
+		    &(struct replay_figures){ .rep = pass->rep,
+					      .page_size = pass->host->machine.page_size,
 					      .counters = sim_counters(lane->sim),
 					      .io = &lane->swapio.io,
-					      .report = &report,
-					      .makespan_ns = clock_ns(CLOCK_MONOTONIC) - replay->pass.start_ns });
-	if (replay->options->live && !err && !device_err && !replay->stopped)
-		tell_live(replay, lane, &report, true);
-	lane_stop(lane);
+					      .report = report,
+					      .pacer = &pass->pacer,
+					      .makespan_ns = clock_ns(CLOCK_MONOTONIC) - pass->start_ns });
+}
+
+/* The figures of what was done are kept whatever the device says. */
+static enum zr_err device_pass(struct pass *pass)
+{
+	const struct replay *replay = pass->replay;
+	struct device_report report;
+	enum zr_err err = begin_pass(pass), device_err;
+
+	if (err)
+		return err;
+	pass->start_ns = clock_ns(CLOCK_MONOTONIC);
+	err = feed_pass(pass);
+	device_err = device_finish(pass->device, &report);
+	if (pass->rep != WARM_UP) {
+		keep_figures(pass, &report);
+		if (replay->options->live && !err && !device_err && !replay->stopped)
+			tell_live(pass, &report, true);
+	}
+	lane_stop(pass->lane);
 	return err ? err : device_err;
 }
 
 static enum zr_err device_passes(struct replay *replay, const struct survey_host *host,
 				 struct lane *lanes, struct device *device)
 {
+	struct pass pass = { .replay = replay, .device = device, .host = host };
 	uint32_t n = replay->options->n_policies;
-	uint32_t reps = replay->options->reps ? replay->options->reps : 1;
+	int32_t reps = replay->options->reps ? (int32_t)replay->options->reps : 1;
 
 	for (uint32_t i = 0; i < n; i++)
 		lanes[i].policy = &replay->policies[i];
-	for (uint32_t rep = 0; rep < reps; rep++) {
+	for (pass.rep = replay->options->warm_up ? WARM_UP : 0; pass.rep < reps; pass.rep++) {
 		for (uint32_t i = 0; i < n && !replay->stopped; i++) {
-			enum zr_err err = device_pass(replay, host, &lanes[i], device, (int32_t)rep);
+			enum zr_err err;
 
+			pass.lane = &lanes[i];
+			err = device_pass(&pass);
 			if (err)
 				return err;
 		}
@@ -566,8 +645,8 @@ static void size_up_work(struct replay *replay)
 	const struct play_options *options = replay->options;
 	uint64_t passes = options->n_policies;
 
-	if (options->target == PLAY_DEVICE && options->reps)
-		passes *= options->reps;
+	if (options->target == PLAY_DEVICE)
+		passes *= (options->reps ? options->reps : 1) + options->warm_up;
 	for (size_t i = 0; i < replay->n_hosts; i++)
 		replay->work += events_of(replay, &replay->hosts[i]) * passes;
 }
@@ -597,10 +676,14 @@ static enum zr_err read_pace(struct replay *replay)
 	const struct play_options *options = replay->options;
 	const char *model = options->time_model ? options->time_model : default_model;
 
-	if (options->target != PLAY_MODEL && options->pace != PLAY_ASAP)
+	if (options->target == PLAY_NULL && options->pace != PLAY_ASAP)
 		return zr_fail(ZR_UNSUPPORTED,
-			       "this version replays in the recording's time on the target model only; on "
-			       "null and on a device it goes as fast as it can (--pace asap)");
+			       "on null there is no time to keep to, it goes as fast as it can (--pace "
+			       "asap); the targets model and device keep to the recording's");
+	if (options->target == PLAY_DEVICE && options->pace == PLAY_CLOSED)
+		return zr_fail(ZR_UNSUPPORTED,
+			       "only on the target model do tasks wait for their own refaults (--pace "
+			       "closed); a device takes asap, recorded or scaled:X");
 	if (options->target != PLAY_MODEL && options->time_model)
 		return zr_fail(ZR_USAGE, "a device model ('%s') is for the target model only", model);
 	replay->plan.pace = options->pace;

@@ -362,18 +362,10 @@ static void events_beyond_the_swap_area_are_refused(void **state)
 
 /* ------------------------------------------------------------------------------------------ device */
 
-static void a_device_replay_measures_and_repeats(void **state)
+static void replay_or_skip(struct trace *trace, const struct play_options *options)
 {
-	struct trace *trace = new_trace(true);
-	struct play_options options = options_null();
-	struct runs runs;
-	enum zr_err err;
+	enum zr_err err = play_replay(trace->db, trace->db, options);
 
-	(void)state;
-	options.target = PLAY_DEVICE;
-	options.device = trace->target;
-	options.reps = 2;
-	err = play_replay(trace->db, trace->db, &options);
 	if (err == ZR_UNSUPPORTED) {
 		print_message("skipped: %s\n", zr_error_text());
 		zr_error_clear();
@@ -381,6 +373,19 @@ static void a_device_replay_measures_and_repeats(void **state)
 		skip();
 	}
 	assert_int_equal(err, ZR_OK);
+}
+
+static void a_device_replay_measures_and_repeats(void **state)
+{
+	struct trace *trace = new_trace(true);
+	struct play_options options = options_null();
+	struct runs runs;
+
+	(void)state;
+	options.target = PLAY_DEVICE;
+	options.device = trace->target;
+	options.reps = 2;
+	replay_or_skip(trace, &options);
 	assert_true(access(trace->target, F_OK) != 0);
 	options.target = PLAY_NULL;
 	assert_int_equal(play_replay(trace->db, trace->db, &options), ZR_OK);
@@ -440,7 +445,6 @@ static void a_device_replay_tells_how_each_pass_ended(void **state)
 	struct play_options options = options_null();
 	struct passes passes = { 0 };
 	struct runs runs;
-	enum zr_err err;
 
 	(void)state;
 	options.target = PLAY_DEVICE;
@@ -448,14 +452,7 @@ static void a_device_replay_tells_how_each_pass_ended(void **state)
 	options.reps = 2;
 	options.live = note_live;
 	options.live_arg = &passes;
-	err = play_replay(trace->db, trace->db, &options);
-	if (err == ZR_UNSUPPORTED) {
-		print_message("skipped: %s\n", zr_error_text());
-		zr_error_clear();
-		free_trace(trace);
-		skip();
-	}
-	assert_int_equal(err, ZR_OK);
+	replay_or_skip(trace, &options);
 	assert_int_equal(passes.n, 6);
 	runs = read_runs(trace);
 	for (uint32_t i = 0; i < passes.n; i++) {
@@ -469,6 +466,102 @@ static void a_device_replay_tells_how_each_pass_ended(void **state)
 		assert_true(passes.reads[i] == metric(trace, run, "read_requests", rep)->value);
 		assert_true(passes.last_ns[i] > 1000 + EVENTS * 9 / 10);
 	}
+	free_trace(trace);
+}
+
+/* The trace spans 5 us. */
+static void a_device_replay_keeps_to_the_schedule_and_tells_its_drift(void **state)
+{
+	struct trace *trace = new_trace(true);
+	struct play_options options = options_null();
+	struct runs runs;
+
+	(void)state;
+	options.target = PLAY_DEVICE;
+	options.device = trace->target;
+	options.pace = PLAY_SCALED;
+	options.speed = 1e-4;
+	replay_or_skip(trace, &options);
+	options.target = PLAY_NULL;
+	options.pace = PLAY_ASAP;
+	assert_int_equal(play_replay(trace->db, trace->db, &options), ZR_OK);
+	runs = read_runs(trace);
+	assert_int_equal(runs.n, 6);
+	for (int i = 0; i < 3; i++) {
+		const struct db_run *device = &runs.runs[i], *null = &runs.runs[i + 3];
+
+		assert_string_equal(device->pace, "scaled:0.0001");
+		assert_true(value(trace, device, "makespan_us") >= 5e4 - 100);
+		assert_int_equal(metric(trace, device, "drift_us", 0)->figure, DB_MEASURED);
+		assert_true(value(trace, device, "drift_p99_us") >= value(trace, device, "drift_p50_us"));
+		assert_true(value(trace, device, "disk_refaults") > 0);
+		assert_true(value(trace, device, "disk_refault_p50_us") > 0);
+		assert_true(value(trace, device, "write_latency_p50_us") > 0);
+		/* The pace changes no decision. */
+		assert_true(value(trace, device, "write_requests") ==
+			    value(trace, null, "write_requests"));
+		assert_true(value(trace, device, "disk_refaults") ==
+			    value(trace, null, "disk_refaults"));
+	}
+	free_trace(trace);
+}
+
+/* The first time that half is done may be the end of the warm-up. */
+static bool stop_behind_the_warm_up(void *arg, double done)
+{
+	int *calls = arg;
+
+	*calls += done >= 0.5;
+	assert_true(done < 0.51);
+	return *calls < 2;
+}
+
+/* Three policies, a round to warm up and one that would take days: the user ends it in the first pass that counts,
+ * while it waits for its second event. */
+static void a_warm_up_is_not_kept_and_a_wait_can_be_ended(void **state)
+{
+	struct trace *trace = new_trace(true);
+	struct play_options options = options_null();
+	struct runs runs;
+	int calls = 0;
+
+	(void)state;
+	options.target = PLAY_DEVICE;
+	options.device = trace->target;
+	options.pace = PLAY_SCALED;
+	options.speed = 1e-14;
+	options.warm_up = true;
+	options.progress = stop_behind_the_warm_up;
+	options.progress_arg = &calls;
+	replay_or_skip(trace, &options);
+	assert_int_equal(calls, 2);
+	assert_true(access(trace->target, F_OK) != 0);
+	runs = read_runs(trace);
+	assert_int_equal(runs.n, 1);
+	assert_true(runs.runs[0].partial);
+	assert_int_equal(runs.runs[0].reps, 1);
+	assert_non_null(strstr(runs.runs[0].note, "stopped by the user"));
+	assert_true(value(trace, &runs.runs[0], "zswap_store_calls") <= 1);
+	free_trace(trace);
+}
+
+static void null_has_no_time_and_a_device_no_closed_tasks(void **state)
+{
+	struct trace *trace = new_trace(false);
+	struct play_options options = options_null();
+
+	(void)state;
+	options.pace = PLAY_RECORDED;
+	assert_int_equal(play_replay(trace->db, trace->db, &options), ZR_UNSUPPORTED);
+	assert_non_null(strstr(zr_error_text(), "--pace asap"));
+	zr_error_clear();
+	options.target = PLAY_DEVICE;
+	options.device = trace->target;
+	options.pace = PLAY_CLOSED;
+	assert_int_equal(play_replay(trace->db, trace->db, &options), ZR_UNSUPPORTED);
+	assert_non_null(strstr(zr_error_text(), "closed"));
+	zr_error_clear();
+	assert_true(access(trace->target, F_OK) != 0);
 	free_trace(trace);
 }
 
@@ -503,6 +596,9 @@ int main(void)
 		cmocka_unit_test(events_beyond_the_swap_area_are_refused),
 		cmocka_unit_test(a_device_replay_measures_and_repeats),
 		cmocka_unit_test(a_device_replay_tells_how_each_pass_ended),
+		cmocka_unit_test(a_device_replay_keeps_to_the_schedule_and_tells_its_drift),
+		cmocka_unit_test(a_warm_up_is_not_kept_and_a_wait_can_be_ended),
+		cmocka_unit_test(null_has_no_time_and_a_device_no_closed_tasks),
 		cmocka_unit_test(a_device_that_is_too_small_stores_nothing),
 	};
 

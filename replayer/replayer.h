@@ -292,7 +292,8 @@ struct play_io {
 
 enum play_target { PLAY_NULL, PLAY_DEVICE, PLAY_MODEL };
 
-/* How time passes; see timing.h. Only PLAY_MODEL knows another one than PLAY_ASAP. */
+/* How time passes; see timing.h and pacer.h. PLAY_MODEL knows all of them, PLAY_DEVICE all but PLAY_CLOSED, PLAY_NULL
+ * only PLAY_ASAP. */
 enum play_pace { PLAY_ASAP, PLAY_RECORDED, PLAY_SCALED, PLAY_CLOSED };
 
 /* "asap", "recorded", "closed", "scaled:2.5"; ZR_USAGE lists them. */
@@ -338,6 +339,7 @@ struct play_options {
 	bool no_cpu;		   /* skip the real compression work */
 	const char *note;	   /* begins the note of each run; NULL = none */
 	uint32_t reps;		   /* 0 = 1 */
+	bool warm_up;		   /* PLAY_DEVICE: before them a round that is not kept, as fast as it goes */
 	enum sim_drive drive;
 	uint32_t jobs;		   /* threads that share the policies on PLAY_NULL; 0 = 1 */
 	/* Called a few times a second with the part done (0..1); returning false ends the replay early. */

@@ -129,20 +129,29 @@ static void add_store_speed(struct metrics *metrics, const struct replay_figures
 		    (double)out_pages * f->page_size / 1024 / ((double)makespan_ns / 1e9), figure);
 }
 
-static void add_read_times(struct metrics *metrics, const struct replay_figures *f,
-			   const struct zr_hist *read_ns, enum db_figure figure)
+struct quantiles {
+	const char *p50, *p99; /* names */
+	const struct zr_hist *ns;
+};
+
+static void add_quantiles(struct metrics *metrics, int32_t rep, const struct quantiles *q,
+			  enum db_figure figure)
 {
-	if (!read_ns->count)
+	if (!q->ns->count)
 		return;
-	add(metrics, f->rep, "disk_refault_p50_us", (double)zr_hist_quantile(read_ns, 0.50) / ns_per_us,
-	    figure);
-	add(metrics, f->rep, "disk_refault_p99_us", (double)zr_hist_quantile(read_ns, 0.99) / ns_per_us,
-	    figure);
+	add(metrics, rep, q->p50, (double)zr_hist_quantile(q->ns, 0.50) / ns_per_us, figure);
+	add(metrics, rep, q->p99, (double)zr_hist_quantile(q->ns, 0.99) / ns_per_us, figure);
+}
+
+static struct quantiles refaults(const struct zr_hist *read_ns)
+{
+	return (struct quantiles){ "disk_refault_p50_us", "disk_refault_p99_us", read_ns };
 }
 
 static void add_timing(struct metrics *metrics, const struct replay_figures *f)
 {
 	const struct timing_report *report = f->timing;
+	const struct quantiles reads = refaults(&report->read_ns);
 	const struct {
 		const char *name;
 		uint64_t ns;
@@ -164,12 +173,26 @@ static void add_timing(struct metrics *metrics, const struct replay_figures *f)
 	if (report->late)
 		add(metrics, f->rep, "late_ios", (double)report->late, DB_MODELLED);
 	add_store_speed(metrics, f, report->makespan_ns, DB_MODELLED);
-	add_read_times(metrics, f, &report->read_ns, DB_MODELLED);
+	add_quantiles(metrics, f->rep, &reads, DB_MODELLED);
+}
+
+/* Of events: how late they began; of the last, how late it was done. */
+static void add_drift(struct metrics *metrics, const struct replay_figures *f)
+{
+	const struct quantiles late = { "drift_p50_us", "drift_p99_us", &f->pacer->late_ns };
+
+	if (!pacer_is_timed(f->pacer))
+		return;
+	add(metrics, f->rep, "drift_us", (double)f->pacer->drift_ns / ns_per_us, DB_MEASURED);
+	add_quantiles(metrics, f->rep, &late, DB_MEASURED);
 }
 
 static void add_device(struct metrics *metrics, const struct replay_figures *f)
 {
 	const struct device_report *report = f->report;
+	const struct quantiles reads = refaults(&report->read_ns);
+	const struct quantiles writes = { "write_latency_p50_us", "write_latency_p99_us",
+					  &report->write_ns };
 
 	if (report->counted) {
 		add(metrics, f->rep, "write_requests", (double)report->write_requests, DB_MEASURED);
@@ -179,7 +202,9 @@ static void add_device(struct metrics *metrics, const struct replay_figures *f)
 	}
 	add(metrics, f->rep, "makespan_us", (double)f->makespan_ns / ns_per_us, DB_MEASURED);
 	add_store_speed(metrics, f, f->makespan_ns, DB_MEASURED);
-	add_read_times(metrics, f, &report->read_ns, DB_MEASURED);
+	add_quantiles(metrics, f->rep, &reads, DB_MEASURED);
+	add_quantiles(metrics, f->rep, &writes, DB_MEASURED);
+	add_drift(metrics, f);
 }
 
 void metrics_add(struct metrics *metrics, const struct replay_figures *figures)

@@ -10,6 +10,7 @@
 #define REPLAYER_RESULTS_H
 
 #include "replayer/device.h"
+#include "replayer/pacer.h"
 #include "replayer/replayer.h"
 #include "replayer/timing.h"
 
@@ -42,6 +43,7 @@ struct replay_figures {
 	const struct play_io *io;
 	const struct device_report *report;
 	const struct timing_report *timing; /* NULL but on the target model */
+	const struct pacer *pacer; /* of a device; its drift is told if it kept to a schedule */
 	enum play_pace pace;
 	uint64_t makespan_ns;
 };

@@ -19,7 +19,7 @@ struct values {
 	const char *runs, *yes_destroy, *device_model, *pace, *study;
 	uint32_t reps, jobs;
 	int drive;
-	bool no_cpu, list_policies, json;
+	bool no_cpu, no_warm_up, list_policies, json;
 };
 
 #define MEMBER(name) offsetof(struct values, name)
@@ -30,7 +30,7 @@ static const struct ui_option options[] = {
 	{ "on", 0, UI_TARGET, MEMBER(target), "null|model|device PATH",
 	  "where the I/O goes: planned only (null), a modelled device in virtual time, or really done" },
 	{ "pace", 0, UI_TEXT, MEMBER(pace), "PACE",
-	  "asap, recorded, scaled:X or closed; model only (closed on model, else asap)" },
+	  "asap, recorded, scaled:X, or on model closed (closed on model, else asap)" },
 	{ "device-model", 0, UI_TEXT, MEMBER(device_model), "MODEL",
 	  "a device and knobs, as in ssd+channels=4+iocost=0; model only (ssd)" },
 	{ "study", 0, UI_TEXT, MEMBER(study), "NAME",
@@ -38,6 +38,8 @@ static const struct ui_option options[] = {
 	{ "runs", 'r', UI_TEXT, MEMBER(runs), "FILE",
 	  "store the results there and leave the trace alone" },
 	{ "reps", 'n', UI_COUNT, MEMBER(reps), "N", "repetitions on a device, for mean and spread (1)" },
+	{ "no-warm-up", 0, UI_FLAG, MEMBER(no_warm_up), NULL,
+	  "with --reps, leave out the round that comes before them and is not kept" },
 	{ "drive", 0, UI_CHOICE, MEMBER(drive), "demand|writebacks",
 	  "recompute who is written back and when, or keep it as recorded (demand)" },
 	{ "jobs", 'j', UI_COUNT, MEMBER(jobs), "N", "threads that share the policies on null and model (1)" },
@@ -246,6 +248,7 @@ static enum zr_err replay(struct db *trace, struct db *results, const struct ui_
 		.yes_destroy = values->yes_destroy,
 		.no_cpu = values->no_cpu,
 		.reps = values->reps,
+		.warm_up = values->reps > 1 && !values->no_warm_up,
 		.drive = values->drive ? SIM_DRIVE_WRITEBACKS : SIM_DRIVE_DEMAND,
 		.jobs = values->jobs,
 		.progress = ui_progress_update,

@@ -45,6 +45,8 @@ static const struct {
 	{ "disk_refaults", UI_LESS_IS_BETTER },
 	{ "disk_refault_p50_us", UI_LESS_IS_BETTER },
 	{ "disk_refault_p99_us", UI_LESS_IS_BETTER },
+	{ "write_latency_p50_us", UI_LESS_IS_BETTER },
+	{ "write_latency_p99_us", UI_LESS_IS_BETTER },
 	{ "lru_inversions", UI_LESS_IS_BETTER },
 	{ "early_refaults_1s", UI_LESS_IS_BETTER },
 	{ "early_refaults_10s", UI_LESS_IS_BETTER },
@@ -52,6 +54,8 @@ static const struct {
 	{ "pool_pages_max", UI_NEITHER },
 	{ "store_kb_per_s", UI_MORE_IS_BETTER },
 	{ "drift_us", UI_LESS_IS_BETTER },
+	{ "drift_p50_us", UI_LESS_IS_BETTER },
+	{ "drift_p99_us", UI_LESS_IS_BETTER },
 };
 
 enum { N_METRICS = sizeof(metrics) / sizeof(metrics[0]) };

@@ -129,7 +129,7 @@ replay_errors() {
 	complains 2 'there are: batch, plug' replay kb.zr --study nosuch && complains 2 'leave out -p' replay kb.zr --study plug -p vswap &&
 		complains 2 'asap, recorded, closed' replay kb.zr --on model --pace never &&
 		complains 2 'begins with ssd' replay kb.zr --on model --device-model floppy &&
-		complains 4 'target model only' replay kb.zr --pace recorded && complains 2 'for the target model only' replay kb.zr --device-model ssd
+		complains 4 'on null there is no time' replay kb.zr --pace recorded && complains 2 'for the target model only' replay kb.zr --device-model ssd
 }
 
 claim workloads_are_generated workloads_are_made
