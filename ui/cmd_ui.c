@@ -19,8 +19,10 @@
 
 struct values {
 	struct ui_list policies;
-	bool ascii, follow;
-	const char *dump, *script, *size, *runs, *session;
+	struct ui_target target;
+	bool ascii, follow, no_cpu;
+	uint32_t reps;
+	const char *dump, *script, *size, *runs, *session, *yes_destroy, *pace;
 };
 
 #define MEMBER(name) offsetof(struct values, name)
@@ -30,8 +32,16 @@ static const struct ui_option options[] = {
 	  "a lane for this policy, up to six (as in replay)" },
 	{ "follow", 'f', UI_FLAG, MEMBER(follow), NULL,
 	  "FILE is still being recorded: keep up with it" },
+	{ "on", 0, UI_TARGET, MEMBER(target), "null|device PATH",
+	  "race in step without I/O (null), or watch a replay that is really done, as in replay" },
+	{ "reps", 0, UI_COUNT, MEMBER(reps), "N", "repetitions on a device, for verdicts (1)" },
+	{ "pace", 0, UI_TEXT, MEMBER(pace), "PACE", "on a device, as in replay (asap)" },
+	{ "yes-destroy", 0, UI_TEXT, MEMBER(yes_destroy), "DEV",
+	  "name the block device again: what it holds is lost" },
+	{ "no-cpu", 0, UI_FLAG, MEMBER(no_cpu), NULL,
+	  "on a device: do the I/O without the decompression work" },
 	{ "runs", 0, UI_TEXT, MEMBER(runs), "FILE",
-	  "where key n stores lanes (the trace's name + .runs)" },
+	  "where key n and replays on a device store (the trace's name + .runs)" },
 	{ "session", 0, UI_TEXT, MEMBER(session), "FILE",
 	  "lanes, place and bookmarks as stored by key W; FILE operand: another trace" },
 	{ "ascii", 0, UI_FLAG, MEMBER(ascii), NULL,
@@ -96,6 +106,27 @@ static enum zr_err check_policies(const struct values *values)
 	return ZR_OK;
 }
 
+static bool is_live(const struct values *values)
+{
+	return values->target.kind && strcmp(values->target.kind, "null") != 0;
+}
+
+static enum zr_err check_target(const struct values *values)
+{
+	if (is_live(values) && !values->target.device)
+		return zr_fail(ZR_USAGE,
+			       "--on %s: the dashboard races on null or shows a replay on a device",
+			       values->target.kind);
+	if (is_live(values) && (values->follow || values->session))
+		return zr_fail(ZR_USAGE, "--follow and --session are for races, not for --on %s",
+			       values->target.kind);
+	if (!is_live(values) &&
+	    (values->reps || values->pace || values->yes_destroy || values->no_cpu))
+		return zr_fail(ZR_USAGE,
+			       "--reps, --pace, --yes-destroy and --no-cpu go with --on device");
+	return ZR_OK;
+}
+
 static enum zr_err check(const struct ui_call *call)
 {
 	const struct values *values = call->values;
@@ -103,6 +134,8 @@ static enum zr_err check(const struct ui_call *call)
 	enum ui_grid_format format;
 	int w, h;
 
+	if (!err)
+		err = check_target(values);
 	if (err)
 		return err;
 	if (!values->dump && (values->script || values->size))
@@ -148,6 +181,49 @@ static enum zr_err show(struct ui_dash *dash, const struct ui_pilot_setting *set
 	return err;
 }
 
+static void say_end(const char *runs, bool stopped)
+{
+	fputs(stopped ? "zreel ui: stopped early; what was done is marked as partial: zreel compare " :
+			"zreel ui: done; see the runs side by side: zreel compare ",
+	      stderr);
+	ui_put_clean(stderr, runs);
+	fputc('\n', stderr);
+}
+
+static enum zr_err show_live(struct ui_dash *dash, const struct ui_pilot_setting *race,
+			     const struct values *values)
+{
+	struct ui_live_setting setting = {
+		.path = race->path,
+		.runs = race->runs,
+		.how = { .policies = race->policies,
+			 .n_policies = race->n_policies,
+			 .target = PLAY_DEVICE,
+			 .device = values->target.device,
+			 .yes_destroy = values->yes_destroy,
+			 .no_cpu = values->no_cpu,
+			 .reps = values->reps },
+	};
+	bool stopped = false;
+	enum zr_err err = values->pace ? play_pace_parse(values->pace, &setting.how.pace,
+							 &setting.how.speed)
+				       : ZR_OK, ended;
+
+	if (!err)
+		err = ui_dash_init_live(dash, &setting);
+	if (err)
+		return err;
+	dash->ascii = values->ascii || ui_locale_is_ascii();
+	/* Without a terminal there is nobody to watch. */
+	if (values->dump)
+		ui_live_run(dash->live);
+	err = values->dump ? dump_screen(dash, values) : ui_dash_loop(dash);
+	ended = ui_dash_end_live(dash, &stopped);
+	if (!err && !ended && !values->dump)
+		say_end(setting.runs, stopped);
+	return err ? err : ended;
+}
+
 static enum zr_err run(const struct ui_call *call)
 {
 	const struct values *values = call->values;
@@ -181,7 +257,8 @@ static enum zr_err run(const struct ui_call *call)
 	setting.runs = values->runs ? values->runs : runs_path(call, setting.path);
 	if (!dash || !setting.runs)
 		return zr_fail(ZR_NOMEM, "starting the dashboard: out of memory");
-	return show(dash, &setting, session, call);
+	return is_live(values) ? show_live(dash, &setting, values) :
+				 show(dash, &setting, session, call);
 }
 
 const struct ui_command ui_cmd_ui = {
@@ -196,6 +273,7 @@ const struct ui_command ui_cmd_ui = {
 	.example = "  zreel ui compile.zr\n"
 		   "  zreel ui compile.zr -p batched -p batched+pool=10%\n"
 		   "  zreel ui --follow running.zr\n"
+		   "  zreel ui compile.zr -p unbatched -p batched --on device /tmp/swap.img --reps 5\n"
 		   "  zreel ui compile.zr --dump=svg --size 120x40 --script '<frame 50>'",
 	.options = options,
 	.values_bytes = sizeof(struct values),

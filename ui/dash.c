@@ -85,10 +85,39 @@ enum zr_err ui_dash_init(struct ui_dash *dash, const struct ui_pilot_setting *se
 	return ZR_OK;
 }
 
+enum zr_err ui_dash_init_live(struct ui_dash *dash, const struct ui_live_setting *setting)
+{
+	*dash = (struct ui_dash){ .title = setting->path, .mode = UI_MODE_LIVE, .w = 80, .h = 24 };
+	return ui_live_new(setting, &dash->live);
+}
+
 void ui_dash_fini(struct ui_dash *dash)
 {
 	ui_pilot_free(dash->pilot);
 	dash->pilot = NULL;
+}
+
+enum zr_err ui_dash_end_live(struct ui_dash *dash, bool *stopped)
+{
+	enum zr_err err = ui_live_free(dash->live, stopped);
+
+	dash->live = NULL;
+	return err;
+}
+
+enum zr_err ui_dash_start(struct ui_dash *dash)
+{
+	return dash->live ? ui_live_start(dash->live) : ui_pilot_start(dash->pilot);
+}
+
+enum ui_mode ui_dash_home(const struct ui_dash *dash)
+{
+	return dash->live ? UI_MODE_LIVE : UI_MODE_RACE;
+}
+
+uint32_t ui_dash_lanes(const struct ui_dash *dash)
+{
+	return dash->live ? dash->live_view.n_lanes : dash->view->n_lanes;
 }
 
 void ui_dash_resize(struct ui_dash *dash, int w, int h)
@@ -175,8 +204,20 @@ bool ui_dash_is_behind(const struct ui_dash *dash)
 
 bool ui_dash_is_busy(const struct ui_dash *dash)
 {
+	if (dash->live)
+		return !dash->live_view.over || dash->message_frames;
 	return dash->playing || dash->view->follow || dash->message_frames ||
 	       ui_dash_is_behind(dash);
+}
+
+static void take_live_view(struct ui_dash *dash)
+{
+	ui_live_look(dash->live, &dash->live_view);
+	if (dash->live_view.said == dash->said)
+		return;
+	ui_dash_say(dash, "%s", dash->live_view.message);
+	dash->is_error = dash->live_view.err != ZR_OK;
+	dash->said = dash->live_view.said;
 }
 
 static void take_view(struct ui_dash *dash)
@@ -213,15 +254,23 @@ static void play(struct ui_dash *dash, uint64_t elapsed_ns)
 
 void ui_dash_look(struct ui_dash *dash)
 {
+	if (dash->live) {
+		take_live_view(dash);
+		return;
+	}
 	take_view(dash);
 	ask(dash);
 }
 
 void ui_dash_frame(struct ui_dash *dash, uint64_t elapsed_ns)
 {
-	take_view(dash);
 	if (dash->message_frames > 0)
 		dash->message_frames--;
+	if (dash->live) {
+		take_live_view(dash);
+		return;
+	}
+	take_view(dash);
 	if (dash->view->ready && dash->view->clock_ns >= dash->view->end_ns &&
 	    !dash->view->follow && dash->view->executed == dash->ordered)
 		dash->playing = false;

@@ -15,6 +15,7 @@
 #include "ui/grid.h"
 #include "ui/keys.h"
 #include "ui/layout.h"
+#include "ui/live.h"
 #include "ui/pilot.h"
 
 enum {
@@ -25,7 +26,8 @@ enum {
 };
 
 /* Which keys act: rows of the table of keys belong to some of these. */
-enum ui_mode { UI_MODE_RACE = 1, UI_MODE_MAP = 2, UI_MODE_LIST = 4, UI_MODE_HELP = 8, UI_MODE_PROMPT = 16 };
+enum ui_mode { UI_MODE_RACE = 1, UI_MODE_MAP = 2, UI_MODE_LIST = 4, UI_MODE_HELP = 8, UI_MODE_PROMPT = 16,
+	       UI_MODE_LIVE = 32 };
 
 enum ui_prompt { UI_PROMPT_EDIT, UI_PROMPT_ADD, UI_PROMPT_STORE, UI_PROMPT_FIND, UI_PROMPT_SCREEN,
 		 UI_PROMPT_SAVE_SESSION, UI_PROMPT_LOAD_SESSION };
@@ -33,6 +35,8 @@ enum ui_prompt { UI_PROMPT_EDIT, UI_PROMPT_ADD, UI_PROMPT_STORE, UI_PROMPT_FIND,
 struct ui_dash {
 	struct ui_pilot *pilot;
 	const struct ui_view *view; /* the newest */
+	struct ui_live *live; /* instead of both: what is shown is a replay on a real target */
+	struct ui_live_view live_view;
 	const char *title;	    /* the trace's path */
 	bool ascii, mono;
 	int w, h; /* of the screen */
@@ -63,7 +67,15 @@ struct ui_dash {
 
 /* Takes texts as they are (the caller keeps them alive). Starts playing. */
 enum zr_err ui_dash_init(struct ui_dash *dash, const struct ui_pilot_setting *setting);
+enum zr_err ui_dash_init_live(struct ui_dash *dash, const struct ui_live_setting *setting);
+
 void ui_dash_fini(struct ui_dash *dash);
+
+/* Stops a live replay and gives its result; *stopped: before its end. */
+enum zr_err ui_dash_end_live(struct ui_dash *dash, bool *stopped);
+
+/* Lets the thread work. */
+enum zr_err ui_dash_start(struct ui_dash *dash);
 
 void ui_dash_resize(struct ui_dash *dash, int w, int h);
 void ui_dash_key(struct ui_dash *dash, int key);
@@ -99,6 +111,8 @@ void ui_dash_draw(const struct ui_dash *dash, struct ui_grid *grid);
 
 /* ---- between dash.c, dash_keys.c, dash_prompt.c and session.c ---- */
 
+enum ui_mode ui_dash_home(const struct ui_dash *dash); /* where no list, prompt or help is open */
+uint32_t ui_dash_lanes(const struct ui_dash *dash);
 void ui_dash_order(struct ui_dash *dash, const struct ui_order *order);
 void ui_dash_go(struct ui_dash *dash, uint64_t time_ns);
 void ui_dash_say(struct ui_dash *dash, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

@@ -151,15 +151,15 @@ static void to_bookmark(struct ui_dash *dash, int key)
 static void next_lane(struct ui_dash *dash, int key)
 {
 	(void)key;
-	if (dash->view->n_lanes)
-		dash->selected = (dash->selected + 1) % dash->view->n_lanes;
+	if (ui_dash_lanes(dash))
+		dash->selected = (dash->selected + 1) % ui_dash_lanes(dash);
 }
 
 static void pick_lane(struct ui_dash *dash, int key)
 {
 	uint32_t lane = (uint32_t)(key - '1');
 
-	if (lane < dash->view->n_lanes)
+	if (lane < ui_dash_lanes(dash))
 		dash->selected = lane;
 }
 
@@ -343,7 +343,8 @@ enum {
 	MAP = UI_MODE_MAP,
 	LIST = UI_MODE_LIST,
 	MOVE = RACE | MAP,
-	ALL = RACE | MAP | LIST
+	LIVE = UI_MODE_LIVE,
+	ALL = RACE | MAP | LIST,
 };
 
 static const struct ui_key_row key_rows[] = {
@@ -373,8 +374,8 @@ static const struct ui_key_row key_rows[] = {
 	{ { 'm' }, "m", "set, drop a bookmark", NULL, MOVE, toggle_bookmark },
 	{ { '[', ']' }, "[ ]", "bookmark before, after", NULL, MOVE, to_bookmark },
 	{ { '/' }, "/", "search slot, cgroup, pid", "search", MOVE, open_prompt },
-	{ { UI_KEY_TAB }, "tab", "next lane", "lane", MOVE, next_lane },
-	{ { '1', '2', '3', '4', '5', '6' }, "1 - 6", "pick a lane", NULL, MOVE, pick_lane },
+	{ { UI_KEY_TAB }, "tab", "next lane", "lane", MOVE | LIVE, next_lane },
+	{ { '1', '2', '3', '4', '5', '6' }, "1 - 6", "pick a lane", NULL, MOVE | LIVE, pick_lane },
 	{ { 'e' }, "e", "edit the lane's knobs", "edit", RACE, edit_lane },
 	{ { 'a' }, "a", "add a lane", "add", RACE, add_lane },
 	{ { 'c' }, "c", "clone the lane", NULL, RACE, clone_lane },
@@ -399,9 +400,9 @@ static const struct ui_key_row key_rows[] = {
 	  move_in_list },
 	{ { UI_KEY_ENTER }, "list: enter", "go to the event", "go", LIST, go_to_row },
 	{ { UI_KEY_ESCAPE, 'f' }, "esc", "leave list, map", "back", MAP | LIST, leave },
-	{ { 's' }, "s", "write the screen to file", NULL, ALL, open_prompt },
-	{ { '?' }, "?", "this help", "help", ALL, toggle_help },
-	{ { 'q' }, "q", "quit", "quit", ALL | UI_MODE_HELP, quit },
+	{ { 's' }, "s", "write the screen to file", NULL, ALL | LIVE, open_prompt },
+	{ { '?' }, "?", "this help", "help", ALL | LIVE, toggle_help },
+	{ { 'q' }, "q", "quit", "quit", ALL | LIVE | UI_MODE_HELP, quit },
 	{ .shown = NULL },
 };
 
@@ -418,6 +419,17 @@ static bool row_has(const struct ui_key_row *row, int key)
 	return false;
 }
 
+/* A replay that is really being done goes its own way. */
+static void say_not_live(struct ui_dash *dash, int key)
+{
+	for (const struct ui_key_row *row = key_rows; row->shown; row++)
+		if (row->modes & UI_MODE_RACE && row_has(row, key)) {
+			ui_dash_say(dash, "%s (%s): not while it is being done on %s", row->shown,
+				    row->help, dash->live_view.target);
+			return;
+		}
+}
+
 void ui_dash_key(struct ui_dash *dash, int key)
 {
 	if (key == '\r')
@@ -428,7 +440,7 @@ void ui_dash_key(struct ui_dash *dash, int key)
 	}
 	/* Any key but q closes the help, and does nothing else. */
 	if (dash->mode == UI_MODE_HELP && key != 'q') {
-		dash->mode = UI_MODE_RACE;
+		dash->mode = ui_dash_home(dash);
 		return;
 	}
 	for (const struct ui_key_row *row = key_rows; row->shown; row++)
@@ -436,6 +448,8 @@ void ui_dash_key(struct ui_dash *dash, int key)
 			row->act(dash, key);
 			return;
 		}
+	if (dash->mode == UI_MODE_LIVE)
+		say_not_live(dash, key);
 }
 
 /* ---------------------------------------------------------------------------------------- mouse */
@@ -456,9 +470,9 @@ static void click_lane(struct ui_dash *dash, const struct ui_layout *layout,
 {
 	int first, shown;
 
-	if (!dash->view->n_lanes)
+	if (!ui_dash_lanes(dash))
 		return;
-	ui_layout_lanes(layout, (int)dash->view->n_lanes, (int)dash->selected, &first, &shown);
+	ui_layout_lanes(layout, (int)ui_dash_lanes(dash), (int)dash->selected, &first, &shown);
 	for (int i = 0; i < shown; i++)
 		if (ui_rect_has(ui_layout_lane(layout, i, shown), mouse->x, mouse->y))
 			dash->selected = (uint32_t)(first + i);
@@ -483,7 +497,15 @@ void ui_dash_mouse(struct ui_dash *dash, const struct ui_mouse *mouse)
 {
 	struct ui_layout layout = ui_layout_of(dash->w, dash->h, dash->panel);
 	struct ui_rect map = { 0 };
-	bool on_map = !layout.too_small && ui_layout_find(&layout, UI_PANEL_MAP, &map) &&
+	bool on_map;
+
+	if (dash->live) {
+		layout.lanes.h = dash->h - 2;
+		if (!layout.too_small && mouse->kind == UI_MOUSE_PRESS && dash->mode == UI_MODE_LIVE)
+			click_lane(dash, &layout, mouse);
+		return;
+	}
+	on_map = !layout.too_small && ui_layout_find(&layout, UI_PANEL_MAP, &map) &&
 		      ui_rect_has(map, mouse->x, mouse->y);
 
 	if (layout.too_small || dash->mode == UI_MODE_PROMPT || dash->mode == UI_MODE_HELP ||

@@ -82,7 +82,7 @@ enum zr_err ui_dash_loop(struct ui_dash *dash)
 	if (err)
 		return err;
 	grid.mono = dash->mono = ui_term_is_mono(term);
-	err = ui_pilot_start(dash->pilot);
+	err = ui_dash_start(dash);
 	if (!err)
 		err = loop(dash, term, &grid);
 	ui_grid_fini(&grid);

@@ -116,9 +116,9 @@ void ui_prompt_key(struct ui_dash *dash, int key)
 	size_t n = strlen(dash->typed);
 
 	if (key == UI_KEY_ESCAPE) {
-		dash->mode = UI_MODE_RACE;
+		dash->mode = ui_dash_home(dash);
 	} else if (key == UI_KEY_ENTER) {
-		dash->mode = UI_MODE_RACE;
+		dash->mode = ui_dash_home(dash);
 		if (n)
 			prompts[dash->prompt].done(dash);
 	} else if (key == UI_KEY_BACKSPACE || key == '\b') {

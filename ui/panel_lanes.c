@@ -45,8 +45,8 @@ static void put_fill(struct ui_pen *pen, uint64_t bytes, uint64_t limit_bytes)
 	ui_pen_printf(pen, UI_ROLE_DIM, " of %s", limit.text);
 }
 
-static void draw_pool(struct ui_grid *grid, struct ui_rect rect, const struct sim_state *state,
-		      uint64_t page_size)
+void ui_panel_pool(struct ui_grid *grid, struct ui_rect rect, const struct sim_state *state,
+		   uint64_t page_size)
 {
 	struct ui_pen pen = ui_pen_at(grid, rect, 2);
 	double part = part_of(state->pool_pages, state->pool_limit_pages);
@@ -86,13 +86,13 @@ static uint64_t window_ns(const struct ui_view *view)
 	return view->clock_ns > from ? view->clock_ns - from : 0;
 }
 
-static int value_width(int w)
+int ui_panel_value_width(int w)
 {
 	return ui_min(ui_max(VALUE_W, (w - LABEL_W) / 2), VALUE_MAX_W);
 }
 
-static void put_value(struct ui_grid *grid, struct ui_rect cell, double value, int decimals,
-		      enum ui_verdict verdict)
+void ui_panel_value(struct ui_grid *grid, struct ui_rect cell, double value, int decimals,
+		    enum ui_verdict verdict)
 {
 	struct ui_pen pen = ui_pen_at(grid, cell, 0);
 	enum ui_role role = verdict == UI_BETTER  ? UI_ROLE_GOOD
@@ -100,6 +100,8 @@ static void put_value(struct ui_grid *grid, struct ui_rect cell, double value, i
 						  : UI_ROLE_NORMAL;
 	struct ui_small text = ui_number(value, decimals);
 
+	if ((int)strlen(text.text) > cell.w - 1)
+		text = ui_number(value, 0);
 	if ((int)strlen(text.text) > cell.w - 1)
 		snprintf(text.text, sizeof(text.text), "%.0fk", value / 1000);
 	pen.end--;
@@ -115,22 +117,23 @@ static void draw_figure(struct ui_grid *grid, struct ui_rect row, const struct u
 	static const struct play_lane_totals zero;
 	const struct play_lane_totals *now = &view->now.lane[lane];
 	const struct play_lane_totals *then = &view->history.at[window_start(view)].lane[lane];
-	int value_w = value_width(row.w);
+	int value_w = ui_panel_value_width(row.w);
 	struct ui_rect all = { row.x + row.w - 2 * value_w, row.y, value_w, 1 };
 	struct ui_rect last = { row.x + row.w - value_w, row.y, value_w, 1 };
 	struct ui_pen pen = ui_pen_at(grid, (struct ui_rect){ row.x, row.y, all.x - row.x, 1 }, 0);
 	int decimals = ui_figure_decimals(figure);
 
 	ui_pen_text(&pen, UI_ROLE_DIM, ui_figure_label(figure));
-	put_value(grid, all, ui_figure_between(&zero, now, view->clock_ns - view->first_ns, figure),
-		  decimals, ui_verdict_of(view, figure, lane, 0));
-	put_value(grid, last, ui_figure_between(then, now, window_ns(view), figure), decimals,
-		  ui_verdict_of(view, figure, lane, UI_WINDOW_STEPS));
+	ui_panel_value(grid, all,
+		       ui_figure_between(&zero, now, view->clock_ns - view->first_ns, figure), decimals,
+		       ui_verdict_of(view, figure, lane, 0));
+	ui_panel_value(grid, last, ui_figure_between(then, now, window_ns(view), figure), decimals,
+		       ui_verdict_of(view, figure, lane, UI_WINDOW_STEPS));
 }
 
 static void draw_heads(struct ui_grid *grid, struct ui_rect row, const struct ui_view *view)
 {
-	int value_w = value_width(row.w);
+	int value_w = ui_panel_value_width(row.w);
 	struct ui_pen pen =
 		ui_pen_at(grid, (struct ui_rect){ row.x, row.y, row.w - value_w - 1, 1 }, 0);
 	char text[64];
@@ -184,18 +187,15 @@ static void draw_ratio(struct ui_grid *grid, struct ui_rect rect, const struct u
 	draw_axis(grid, chart, top);
 }
 
-static void draw_title(struct ui_grid *grid, struct ui_rect rect, const struct ui_dash *dash,
-		       uint32_t lane)
+void ui_panel_lane_title(struct ui_grid *grid, struct ui_rect rect, uint32_t lane, const char *policy,
+			 bool selected)
 {
-	const struct ui_lane_view *it = &dash->view->lanes[lane];
-	bool selected = lane == dash->selected;
 	struct ui_pen pen = ui_pen_at(grid, rect, 0);
 
 	ui_grid_fill(grid, (struct ui_rect){ rect.x, rect.y, rect.w, 1 },
 		     selected ? (struct ui_cell){ ' ', UI_ROLE_SELECTED, 0 }
 			      : ui_glyph_cell(grid, UI_GLYPH_LINE, UI_ROLE_DIM));
-	ui_pen_printf(&pen, selected ? UI_ROLE_SELECTED : UI_ROLE_BOLD, "%u %s ", lane + 1,
-		      it->policy.text);
+	ui_pen_printf(&pen, selected ? UI_ROLE_SELECTED : UI_ROLE_BOLD, "%u %s ", lane + 1, policy);
 }
 
 /* A lane that is not at the clock has no figures that could be compared. */
@@ -215,12 +215,13 @@ static void draw_lane(struct ui_grid *grid, struct ui_rect rect, const struct ui
 	const struct ui_view *view = dash->view;
 	int rows = ui_min(UI_LANE_ROWS - HEAD_ROWS, rect.h - HEAD_ROWS);
 
-	draw_title(grid, rect, dash, lane);
+	ui_panel_lane_title(grid, rect, lane, view->lanes[lane].policy.text,
+			    lane == dash->selected);
 	if (!view->lanes[lane].joined) {
 		draw_catching_up(grid, rect, &view->lanes[lane]);
 		return;
 	}
-	draw_pool(grid, rect, &view->lanes[lane].state, view->page_size);
+	ui_panel_pool(grid, rect, &view->lanes[lane].state, view->page_size);
 	if (rect.h > HEAD_ROWS)
 		draw_heads(grid, (struct ui_rect){ rect.x, rect.y + 3, rect.w, 1 }, view);
 	for (int i = 0; i < rows; i++)

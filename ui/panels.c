@@ -62,6 +62,26 @@ static void put_state(struct ui_grid *grid, struct ui_pen *pen, const struct ui_
 	ui_pen_right(pen, UI_ROLE_BAR, state);
 }
 
+static void draw_live_header(struct ui_grid *grid, struct ui_rect rect, const struct ui_dash *dash)
+{
+	const struct ui_live_view *view = &dash->live_view;
+	struct ui_pen pen = ui_pen_at(grid, rect, 0);
+	char state[32];
+
+	snprintf(state, sizeof(state), "%s %.0f%% ",
+		 view->err	 ? "failed"
+		 : view->stopped ? "stopped"
+		 : view->over	 ? "done"
+				 : "replaying",
+		 100 * ui_live_done(view));
+	ui_grid_fill(grid, rect, (struct ui_cell){ ' ', UI_ROLE_BAR, 0 });
+	pen.end -= (int)sizeof(state) / 2;
+	ui_pen_printf(&pen, UI_ROLE_BAR, " zreel  %s  live on %s", base_name(dash->title),
+		      view->target);
+	pen.end = grid->w;
+	ui_pen_right(&pen, UI_ROLE_BAR, state);
+}
+
 static void draw_header(struct ui_grid *grid, struct ui_rect rect, const struct ui_dash *dash)
 {
 	enum { STATE_W = 44 };
@@ -162,19 +182,33 @@ static void draw_footer(struct ui_grid *grid, struct ui_rect rect, const struct 
 	}
 }
 
-static int key_rows(void)
+/* In a race all rows of the table, else those that act. */
+static int help_rows(const struct ui_dash *dash, const struct ui_key_row **rows)
 {
 	int n = 0;
 
-	while (ui_dash_keys()[n].shown)
-		n++;
+	for (const struct ui_key_row *row = ui_dash_keys(); row->shown; row++)
+		if (!dash->live || row->modes & UI_MODE_LIVE)
+			rows[n++] = row;
 	return n;
 }
 
-static void draw_help(struct ui_grid *grid)
+static const char *const race_notes[] = {
+	"A figure with + or - is better or worse than lane 1's beyond noise: Welch's",
+	"test at 5%, over the values of equal steps of the trace.",
+};
+
+static const char *const live_notes[] = {
+	"m: measured, p: planned, else the model's. A mean with + or - is better or",
+	"worse than lane 1's beyond noise: Welch's test at 5%, over the repetitions.",
+};
+
+static void draw_help(struct ui_grid *grid, const struct ui_dash *dash)
 {
-	enum { COLUMN_W = 39, KEY_W = 13 };
-	int n = key_rows(), rows = (n + 1) / 2, w = 2 * COLUMN_W + 2, h = rows + 4;
+	enum { COLUMN_W = 39, KEY_W = 13, ROWS_MAX = 64 };
+	const struct ui_key_row *keys[ROWS_MAX];
+	const char *const *notes = dash->live ? live_notes : race_notes;
+	int n = help_rows(dash, keys), rows = (n + 1) / 2, w = 2 * COLUMN_W + 2, h = rows + 4;
 	struct ui_rect box = { ui_max((grid->w - w) / 2, 0), ui_max((grid->h - h) / 2, 0),
 			       ui_min(w, grid->w), ui_min(h, grid->h) };
 	struct ui_pen pen;
@@ -182,21 +216,20 @@ static void draw_help(struct ui_grid *grid)
 	ui_grid_fill(grid, box, (struct ui_cell){ ' ', UI_ROLE_SELECTED, 0 });
 	pen = ui_pen_at(grid, (struct ui_rect){ box.x + 2, box.y, box.w - 2, box.h }, 0);
 	ui_pen_text(&pen, UI_ROLE_SELECTED,
-		    "Keys; the mouse picks lanes, times and slots, its wheel seeks and zooms");
+		    dash->live ? "Keys; the mouse picks lanes" :
+				 "Keys; the mouse picks lanes, times and slots, its wheel seeks and zooms");
 	for (int i = 0; i < n; i++) {
 		struct ui_rect column = { box.x + 2 + (i >= rows) * COLUMN_W, box.y + 1, COLUMN_W,
 					  box.h - 3 };
-		const struct ui_key_row *row = &ui_dash_keys()[i];
 
 		pen = ui_pen_at(grid, column, i % rows);
-		ui_pen_printf(&pen, UI_ROLE_SELECTED, "%-*s %s", KEY_W, row->shown, row->help);
+		ui_pen_printf(&pen, UI_ROLE_SELECTED, "%-*s %s", KEY_W, keys[i]->shown, keys[i]->help);
 	}
-	pen = ui_pen_at(grid, (struct ui_rect){ box.x + 2, box.y + box.h - 2, box.w - 4, 2 }, 0);
-	ui_pen_text(&pen, UI_ROLE_SELECTED,
-		    "A figure with + or - is better or worse than lane 1's beyond noise: Welch's");
-	pen = ui_pen_at(grid, (struct ui_rect){ box.x + 2, box.y + box.h - 1, box.w - 4, 1 }, 0);
-	ui_pen_text(&pen, UI_ROLE_SELECTED,
-		    "test at 5%, over the values of equal steps of the trace.");
+	for (int i = 0; i < 2; i++) {
+		pen = ui_pen_at(grid, (struct ui_rect){ box.x + 2, box.y + box.h - 2 + i, box.w - 4, 1 },
+				0);
+		ui_pen_text(&pen, UI_ROLE_SELECTED, notes[i]);
+	}
 }
 
 static void draw_centred(struct ui_grid *grid, const char *first, const char *second)
@@ -234,8 +267,13 @@ void ui_dash_draw(const struct ui_dash *dash, struct ui_grid *grid)
 		draw_too_small(grid);
 		return;
 	}
-	draw_header(grid, layout.header, dash);
-	if (dash->view->ready) {
+	if (dash->live)
+		draw_live_header(grid, layout.header, dash);
+	else
+		draw_header(grid, layout.header, dash);
+	if (dash->live) {
+		ui_panel_live(grid, &layout, dash);
+	} else if (dash->view->ready) {
 		ui_panel_lanes(grid, &layout, dash);
 		for (int i = 0; i < layout.n_places; i++)
 			draw[layout.places[i].panel](grid, layout.places[i].rect, dash);
@@ -245,5 +283,5 @@ void ui_dash_draw(const struct ui_dash *dash, struct ui_grid *grid)
 	}
 	draw_footer(grid, layout.footer, dash);
 	if (dash->mode == UI_MODE_HELP)
-		draw_help(grid);
+		draw_help(grid, dash);
 }

@@ -34,6 +34,10 @@ bool ui_parse_size(const char *text, int *w, int *h)
 /* What the frame started is finished, and looked at. */
 void ui_script_settle(struct ui_dash *dash)
 {
+	if (dash->live) {
+		ui_dash_look(dash);
+		return;
+	}
 	do {
 		ui_pilot_settle(dash->pilot);
 		ui_dash_look(dash);

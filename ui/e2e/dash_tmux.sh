@@ -180,6 +180,34 @@ works_in_ascii() {
 	start_dashboard LC_ALL=C && sees 'q quit' && ! t capture-pane -p | grep -q '[^ -~]' && q_quits
 }
 
+# Enough repetitions that the replay is still on when it is left.
+start_live() {
+	local more=$1
+	lanes_before=$lanes
+	lanes="$lanes --on device target.img --no-cpu --reps 100000 --runs live.zr"
+	rm -f live.zr
+	start_dashboard "$more"
+	local ok=$?
+	lanes=$lanes_before
+	[ $ok -eq 0 ] && sees 'live on target.img'
+}
+
+partial_runs_are_stored() {
+	[ ! -e target.img ] && "$zreel" compare live.zr --json | grep -q '"target": *"device"'
+}
+
+live_acts() {
+	start_live "" || return 1
+	until_true matches 'runs [0-9]+%|[1-9][0-9]* of 100000 done' && t send-keys w && sees 'not while it is being done' &&
+		t send-keys 2 && t send-keys '?' && sees 'm: measured' && t send-keys x &&
+		t resize-window -x 120 -y 40 && sees 'refault latency' && t resize-window -x 80 -y 24 &&
+		t send-keys q && ended_with 0 && on_screen 'stopped early' && partial_runs_are_stored
+}
+
+live_is_interrupted() {
+	start_live "" && t send-keys C-c && ended_with 0 && on_screen 'stopped early' && [ ! -e target.img ]
+}
+
 claim a_trace_is_there make_trace
 claim a_shell_is_ready start_shell
 claim all_panels_are_shown_in_80x24 shows_all_panels
@@ -190,6 +218,8 @@ claim a_click_on_the_timeline_goes_there mouse_acts
 claim a_pause_takes_no_cpu a_pause_takes_no_cpu
 claim sizes_from_20x5_to_200x60_draw resizes
 claim q_restores_the_terminal q_quits
+claim a_live_replay_is_shown_and_q_ends_it live_acts
+claim ctrl_c_ends_a_live_replay_and_restores_the_terminal live_is_interrupted
 claim sigterm_restores_the_terminal signal_ends TERM
 claim sigint_restores_the_terminal signal_ends INT
 claim sighup_restores_the_terminal signal_ends HUP
