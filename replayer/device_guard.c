@@ -219,10 +219,13 @@ static void read_attribute(const struct device_file *file, const char *name, cha
 	}
 }
 
-static void describe(struct device_file *file)
+void device_file_describe(const struct stat *st, struct device_file *file)
 {
 	char model[64], serial[48];
 
+	file->is_block = true;
+	file->major = major(st->st_rdev);
+	file->minor = minor(st->st_rdev);
 	read_attribute(file, "model", model, sizeof(model));
 	read_attribute(file, "serial", serial, sizeof(serial));
 	snprintf(file->model, sizeof(file->model), "%s%s%s", model[0] ? model : "unknown model",
@@ -256,10 +259,7 @@ static enum zr_err open_block(const char *path, const char *yes_destroy, const s
 {
 	enum zr_err err;
 
-	out->is_block = true;
-	out->major = major(st->st_rdev);
-	out->minor = minor(st->st_rdev);
-	describe(out);
+	device_file_describe(st, out);
 	if (!named_twice(path, yes_destroy))
 		return zr_fail(
 			ZR_USAGE,

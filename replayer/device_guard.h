@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/stat.h>
 
 #include "db/base/err.h"
 
@@ -38,6 +39,9 @@ const char *device_signature(const void *start, size_t bytes);
 /* Is `device` (MAJOR:MINOR) or `path` named in text of the form of /proc/self/mountinfo, /proc/swaps? */
 bool device_is_mounted(const char *mountinfo, uint32_t major, uint32_t minor);
 bool device_is_swap(const char *swaps, const char *path);
+
+/* What a block device is, without opening it: all but fd and bytes. */
+void device_file_describe(const struct stat *st, struct device_file *out);
 
 enum zr_err device_file_open(const char *path, const char *yes_destroy, struct device_file *out);
 

@@ -8,7 +8,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
+#include "replayer/drive_fit.h"
 #include "replayer/replayer.h"
 
 enum { RANDOM_PAGES = 4096 }; /* 16 MiB: farther than that from the last request is random */
@@ -117,15 +119,65 @@ static bool set_preset(struct time_params *params, const char *word, size_t byte
 	return false;
 }
 
+/* ------------------------------------------------------------------------------- measured drives */
+
+static const char calibrated[] = "calibrated:";
+
+static bool is_calibrated(const char *text)
+{
+	return strncmp(text, calibrated, strlen(calibrated)) == 0;
+}
+
+/* The drive that a text begins with. */
+static enum zr_err load_drive(const char *text, struct play_drive *drive)
+{
+	size_t skip = strlen(calibrated), bytes = strcspn(text, "+") - skip;
+	char *path = strndup(text + skip, bytes), *name;
+	struct db *db;
+	enum zr_err err;
+
+	if (!path)
+		return zr_fail(ZR_NOMEM, "device model '%.60s': no memory", text);
+	name = strchr(path, '#');
+	if (name)
+		*name++ = '\0';
+	err = path[0] ? db_open(path, DB_READ, &db) :
+			zr_fail(ZR_USAGE, "device model '%s': name the file, as in calibrated:drives.zr", text);
+	if (!err) {
+		err = play_drive_load(db, name, drive);
+		(void)db_close(db);
+	}
+	free(path);
+	return err;
+}
+
+/* What was not measured is an ordinary SSD's. */
+static enum zr_err set_drive(const char *text, struct time_params *out)
+{
+	struct play_drive drive;
+	enum zr_err err = load_drive(text, &drive);
+
+	*out = presets[0].params;
+	return err ? err : drive_fit(&drive, out);
+}
+
+static enum zr_err set_device(const char *text, size_t bytes, struct time_params *out)
+{
+	if (is_calibrated(text))
+		return set_drive(text, out);
+	if (set_preset(out, text, bytes))
+		return ZR_OK;
+	return zr_fail(ZR_USAGE,
+		       "device model '%.60s': it begins with ssd, ssd-fast, ssd-qd1, hdd, or "
+		       "calibrated:FILE (see zreel calibrate)",
+		       text);
+}
+
 enum zr_err time_params_parse(const char *text, struct time_params *out)
 {
 	size_t bytes = strcspn(text, "+");
-	enum zr_err err = ZR_OK;
+	enum zr_err err = set_device(text, bytes, out);
 
-	if (!set_preset(out, text, bytes))
-		return zr_fail(ZR_USAGE,
-			       "device model '%.60s': it begins with ssd, ssd-fast, ssd-qd1 or hdd",
-			       text);
 	for (const char *word = text + bytes; *word && !err; word += bytes) {
 		word++;
 		bytes = strcspn(word, "+");
@@ -134,6 +186,30 @@ enum zr_err time_params_parse(const char *text, struct time_params *out)
 	if (!err && out->vrate_min > out->vrate_max)
 		err = zr_fail(ZR_USAGE, "device model '%s': vrate_min is above vrate_max", text);
 	return err;
+}
+
+enum zr_err time_params_origin(const char *text, char *out, size_t bytes)
+{
+	size_t name = strcspn(text, "+");
+	struct play_drive drive;
+	char date[32];
+	time_t when;
+	struct tm tm;
+	enum zr_err err;
+
+	for (size_t i = 0; i < N_PRESETS && !is_calibrated(text); i++)
+		if (strlen(presets[i].about.name) == name && !strncmp(presets[i].about.name, text, name))
+			snprintf(out, bytes, "built-in drive %s (%s), not measured", presets[i].about.name,
+				 presets[i].about.help);
+	if (!is_calibrated(text))
+		return ZR_OK;
+	err = load_drive(text, &drive);
+	if (err)
+		return err;
+	when = (time_t)(drive.created_realtime_ns / 1'000'000'000);
+	strftime(date, sizeof(date), "%F", gmtime_r(&when, &tm));
+	snprintf(out, bytes, "drive '%s', as fitted to the calibration of %s", drive.name, date);
+	return ZR_OK;
 }
 
 void time_params_to_text(const struct time_params *params, char *text, size_t bytes)
@@ -170,6 +246,36 @@ struct cost_model iocost_cost_model(const struct time_params *params)
 	};
 }
 
+static uint64_t divide_up(uint64_t a, uint64_t b)
+{
+	return (a + b - 1) / b;
+}
+
+static uint64_t above(uint64_t a, uint64_t b)
+{
+	return a > b ? a - b : 0;
+}
+
+struct cost_model iocost_coefficients(const struct play_iocost *iocost)
+{
+	const uint64_t second_ns = 1'000'000'000;
+	struct cost_model cost = { 0 };
+
+	for (int write = 0; write < 2; write++) {
+		uint64_t pages = divide_up(iocost->bps[write], 4096);
+
+		if (pages)
+			cost.page_ns[write] = divide_up(second_ns, pages);
+		if (iocost->seqiops[write])
+			cost.seq_ns[write] = above(divide_up(second_ns, iocost->seqiops[write]),
+						   cost.page_ns[write]);
+		if (iocost->randiops[write])
+			cost.rand_ns[write] = above(divide_up(second_ns, iocost->randiops[write]),
+						    cost.page_ns[write]);
+	}
+	return cost;
+}
+
 uint64_t cost_of(const struct cost_model *model, const struct timed_io *io, uint64_t *cursor)
 {
 	uint64_t from = *cursor;
@@ -189,7 +295,10 @@ enum zr_err devmodel_init(struct devmodel *dev, const struct time_params *params
 {
 	*dev = (struct devmodel){ .cost = device_cost_model(params),
 				  .n_channels = (uint32_t)params->channels,
-				  .depth = (uint32_t)params->depth };
+				  .depth = (uint32_t)params->depth,
+				  .delay_ns = { params->read_delay_ns, params->write_delay_ns },
+				  .delay_page_ns = { params->read_delay_page_ns,
+						     params->write_delay_page_ns } };
 	dev->channels = zr_arena_array(arena, dev->n_channels, sizeof(*dev->channels));
 	dev->places = zr_arena_array(arena, dev->depth, sizeof(*dev->places));
 	if (!dev->channels || !dev->places)
@@ -224,6 +333,7 @@ struct dev_times devmodel_submit(struct devmodel *dev, const struct timed_io *io
 	times.done_ns =
 		later(times.taken_ns, dev->channels[0]) + cost_of(&dev->cost, io, &dev->cursor);
 	replace_first(dev->channels, dev->n_channels, times.done_ns);
+	times.done_ns += dev->delay_ns[io->write] + io->pages * dev->delay_page_ns[io->write];
 	replace_first(dev->places, dev->depth, times.done_ns);
 	return times;
 }

@@ -7,13 +7,17 @@
  * first come, first served; no more than `depth` are inside the device, later ones wait for a
  * place.
  *
- *   submit ──(depth)──> place ──(channels)──> service ──> done
+ *   submit ──(depth)──> place ──(channels)──> service ──> delay ──> done
+ *
+ * The delay keeps a place but no channel, so any number of requests are in it at once; the presets
+ * have none.
  *
  * The presets are the four classes of devices that Linux's iocost carries in its source
  * (block/blk-iocost.c: an HDD, an SSD of queue depth 1, an ordinary and a fast SSD), as
  * microseconds for a page and for the two bases, with one channel. They are what a kernel takes a
  * device for that nobody has measured, and no measurement of any device here; they are cost models,
- * so one channel is busy as long as the kernel would charge. Own figures: knobs.
+ * so one channel is busy as long as the kernel would charge. Own figures: knobs, or a drive that
+ * `zreel calibrate` has measured (calibrated:FILE#NAME, drive_fit.h).
  *
  * Time is virtual and in nanoseconds; equal input gives equal output. Cost: a look at each channel
  * a request.
@@ -35,6 +39,10 @@
 	X(write_page_ns, 0, 1'000'000'000, "service of a page written")                            \
 	X(write_seq_ns, 0, 1'000'000'000, "service of a sequential write besides its pages")       \
 	X(write_rand_ns, 0, 1'000'000'000, "service of a random write besides its pages")          \
+	X(read_delay_ns, 0, 1'000'000'000, "of a read, in which it keeps no channel")              \
+	X(read_delay_page_ns, 0, 1'000'000'000, "the same for each of its pages")                  \
+	X(write_delay_ns, 0, 1'000'000'000, "of a write, in which it keeps no channel")            \
+	X(write_delay_page_ns, 0, 1'000'000'000, "the same for each of its pages")                 \
 	X(channels, 1, 1024, "requests that the device serves at once")                            \
 	X(depth, 1, 65536, "requests that it takes in")                                            \
 	X(iocost, 0, 1, "the iocost controller")                                                   \
@@ -59,8 +67,13 @@ struct time_params {
 #undef X
 };
 
-/* "ssd+channels=4+iocost=0". ZR_USAGE names the word that is not understood. */
+/* "ssd+channels=4+iocost=0", "calibrated:drives.zr#NAME+iocost=0": the last drive of that name in the file, or the
+ * last one of all; neither may contain a '+', nor the file's a '#'. ZR_USAGE names the word that is not understood. */
 enum zr_err time_params_parse(const char *text, struct time_params *out);
+
+/* Where the device of such a text comes from: "built-in drive ssd (...), not measured", "drive 'NAME', measured ...".
+ * Of a text that was parsed. */
+enum zr_err time_params_origin(const char *text, char *out, size_t bytes);
 
 /* Preset-free: every knob with its value. */
 void time_params_to_text(const struct time_params *params, char *text, size_t bytes);
@@ -72,6 +85,11 @@ struct cost_model {
 
 struct cost_model device_cost_model(const struct time_params *params);
 struct cost_model iocost_cost_model(const struct time_params *params);
+
+struct play_iocost;
+
+/* What iocost makes of the parameters of its linear model: block/blk-iocost.c, calc_lcoefs(). */
+struct cost_model iocost_coefficients(const struct play_iocost *iocost);
 
 /* A request, or a part of one that merged into it and pays for its pages only. */
 struct timed_io {
@@ -87,7 +105,7 @@ struct devmodel {
 	struct cost_model cost;
 	uint64_t *channels, *places; /* when each will be free: heaps, the earliest first */
 	uint32_t n_channels, depth;
-	uint64_t cursor;
+	uint64_t cursor, delay_ns[2], delay_page_ns[2];
 };
 
 struct dev_times {

@@ -55,6 +55,7 @@ struct replay {
 	uint64_t work, work_done; /* events to feed, over all lanes, passes and hosts */
 	uint64_t last_progress_ns, last_live_ns;
 	struct timing_plan plan; /* PLAY_MODEL, of the host that is being replayed */
+	char model_origin[320];  /* PLAY_MODEL: where the device comes from */
 	bool stopped; /* by the user */
 };
 
@@ -375,7 +376,8 @@ static void write_note(const struct replay *replay, const struct survey_host *ho
 	add_note(note, bytes, early_end);
 	if (replay->options->target != PLAY_MODEL)
 		return;
-	add_note(note, bytes, "device model, not measured: ");
+	add_note(note, bytes, "device model, computed: ");
+	snprintf(note + strlen(note), bytes - strlen(note), "%s: ", replay->model_origin);
 	time_params_to_text(&replay->plan.params, text, sizeof(text));
 	snprintf(note + strlen(note), bytes - strlen(note), "%s", text);
 }
@@ -675,6 +677,7 @@ static enum zr_err read_pace(struct replay *replay)
 {
 	const struct play_options *options = replay->options;
 	const char *model = options->time_model ? options->time_model : default_model;
+	enum zr_err err;
 
 	if (options->target == PLAY_NULL && options->pace != PLAY_ASAP)
 		return zr_fail(ZR_UNSUPPORTED,
@@ -688,7 +691,11 @@ static enum zr_err read_pace(struct replay *replay)
 		return zr_fail(ZR_USAGE, "a device model ('%s') is for the target model only", model);
 	replay->plan.pace = options->pace;
 	replay->plan.speed = options->speed;
-	return options->target == PLAY_MODEL ? time_params_parse(model, &replay->plan.params) : ZR_OK;
+	if (options->target != PLAY_MODEL)
+		return ZR_OK;
+	err = time_params_parse(model, &replay->plan.params);
+	return err ? err :
+		     time_params_origin(model, replay->model_origin, sizeof(replay->model_origin));
 }
 
 enum zr_err play_replay(struct db *trace, struct db *results, const struct play_options *options)

@@ -332,7 +332,8 @@ struct play_options {
 	enum play_target target;
 	const char *device;	   /* PLAY_DEVICE: a file or block device */
 	const char *yes_destroy;   /* a block device must be named a second time here */
-	const char *time_model;	   /* PLAY_MODEL: a preset and knobs, as in "ssd+channels=4"; NULL = "ssd" */
+	const char *time_model;	   /* PLAY_MODEL: a preset, or calibrated:FILE[#NAME], and knobs, as in
+					    * "ssd+channels=4"; NULL = "ssd" */
 	enum play_pace pace;
 	double speed;		   /* PLAY_SCALED: so many times as fast as recorded */
 	uint64_t device_bytes;	   /* a regular file is made this large; 0 = what the trace needs */
@@ -373,6 +374,61 @@ struct play_options {
  * kernel's block statistics (DB_MEASURED) and the plan's are beside them as ..._planned.
  */
 enum zr_err play_replay(struct db *trace, struct db *results, const struct play_options *options);
+
+/* ------------------------------------------------------------------------------------------- drives */
+
+/* What a drive does at one size, pattern and depth. */
+struct play_drive_point {
+	bool write, sequential;
+	bool steady; /* else it still moved when its time was over */
+	uint32_t bytes, depth;
+	uint64_t ios; /* that were counted */
+	double iops, latency_us;
+};
+
+enum { PLAY_DRIVE_POINTS = 64 };
+
+/* A drive as it was measured. */
+struct play_drive {
+	char name[160], path[256];
+	bool read_only, partial; /* writes were not measured; the measuring ended early */
+	uint64_t range_bytes;	 /* that requests were spread over */
+	int64_t created_realtime_ns;
+	uint32_t n;
+	struct play_drive_point points[PLAY_DRIVE_POINTS];
+};
+
+struct play_calibrate_options {
+	const char *path;	 /* a file or block device; a folder, in which a scratch file is made and removed */
+	const char *yes_destroy; /* as in play_options */
+	const char *name;	 /* NULL = the device's model and serial, or the path of a file */
+	bool read_only;		 /* nothing is written, and what is in use may be measured too */
+	uint64_t duration_ns;	 /* of all of it, at most; 0 = a minute */
+	uint64_t bytes;		 /* to spread requests over; 0 = 256 MiB, or as many as there are */
+	bool (*progress)(void *arg, double done); /* as in play_options */
+	void *progress_arg;
+	void (*say)(void *arg, const char *text);
+	void *say_arg;
+};
+
+/* Measures a drive, see calibrate.h. After an error, and when interrupted, what was measured is in *out. */
+enum zr_err play_calibrate(const struct play_calibrate_options *options, struct play_drive *out);
+
+/* A drive in a file (opened with DB_RESULTS): as a run without a trace, target `calibrate`; see drives.c. */
+enum zr_err play_drive_store(struct db *db, const struct play_drive *drive);
+/* The last one stored, of that name if it is not NULL. ZR_NO_DATA lists the names that there are. */
+enum zr_err play_drive_load(struct db *db, const char *name, struct play_drive *out);
+
+/* Parameters of iocost's linear model, by write: bytes a second, 4 KiB requests a second. */
+struct play_iocost {
+	uint64_t bps[2], seqiops[2], randiops[2];
+};
+
+/* From the measurements; 0 where there are none. */
+struct play_iocost play_drive_iocost(const struct play_drive *drive);
+
+/* What is written into io.cost.model behind the device's number. */
+void play_iocost_to_text(const struct play_iocost *iocost, char *text, size_t bytes);
 
 /* -------------------------------------------------------------------------------------------- generate */
 

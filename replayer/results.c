@@ -148,6 +148,13 @@ static struct quantiles refaults(const struct zr_hist *read_ns)
 	return (struct quantiles){ "disk_refault_p50_us", "disk_refault_p99_us", read_ns };
 }
 
+static void add_write_latency(struct metrics *metrics, int32_t rep, const struct zr_hist *write_ns,
+			      enum db_figure figure)
+{
+	if (write_ns->count)
+		add(metrics, rep, "write_latency_us", zr_hist_mean(write_ns) / ns_per_us, figure);
+}
+
 static void add_timing(struct metrics *metrics, const struct replay_figures *f)
 {
 	const struct timing_report *report = f->timing;
@@ -174,6 +181,7 @@ static void add_timing(struct metrics *metrics, const struct replay_figures *f)
 		add(metrics, f->rep, "late_ios", (double)report->late, DB_MODELLED);
 	add_store_speed(metrics, f, report->makespan_ns, DB_MODELLED);
 	add_quantiles(metrics, f->rep, &reads, DB_MODELLED);
+	add_write_latency(metrics, f->rep, &report->write_ns, DB_MODELLED);
 }
 
 /* Of events: how late they began; of the last, how late it was done. */
@@ -203,6 +211,7 @@ static void add_device(struct metrics *metrics, const struct replay_figures *f)
 	add(metrics, f->rep, "makespan_us", (double)f->makespan_ns / ns_per_us, DB_MEASURED);
 	add_store_speed(metrics, f, f->makespan_ns, DB_MEASURED);
 	add_quantiles(metrics, f->rep, &reads, DB_MEASURED);
+	add_write_latency(metrics, f->rep, &report->write_ns, DB_MEASURED);
 	add_quantiles(metrics, f->rep, &writes, DB_MEASURED);
 	add_drift(metrics, f);
 }

@@ -560,6 +560,7 @@ static void handle(struct timing *timing, const struct event *event)
 		break;
 	case EVENT_WRITE_DONE:
 		iocost_done(&timing->iocost, true, event->time_ns - event->since_ns);
+		zr_hist_add(&timing->report.write_ns, event->time_ns - event->since_ns);
 		break;
 	}
 }
@@ -726,7 +727,8 @@ static uint64_t idle_read_ns(const struct time_params *params)
 	struct cost_model model = device_cost_model(params);
 	uint64_t cursor = UINT64_MAX / 2;
 
-	return cost_of(&model, &(struct timed_io){ .start_page = 0, .pages = 1 }, &cursor);
+	return cost_of(&model, &(struct timed_io){ .start_page = 0, .pages = 1 }, &cursor) +
+	       params->read_delay_ns + params->read_delay_page_ns;
 }
 
 static enum zr_err make_parts(struct timing *timing, const struct sim_machine *machine)

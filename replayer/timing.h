@@ -69,7 +69,7 @@ struct timing_report {
 	int64_t drift_ns; /* under recorded and scaled: the end, less the end that the pace wanted
 			   */
 	uint64_t late;
-	struct zr_hist read_ns;
+	struct zr_hist read_ns, write_ns; /* write: the cgroups' writes, from the submission on */
 };
 
 struct timing;

@@ -32,7 +32,7 @@ static const struct ui_option options[] = {
 	{ "pace", 0, UI_TEXT, MEMBER(pace), "PACE",
 	  "asap, recorded, scaled:X, or on model closed (closed on model, else asap)" },
 	{ "device-model", 0, UI_TEXT, MEMBER(device_model), "MODEL",
-	  "a device and knobs, as in ssd+channels=4+iocost=0; model only (ssd)" },
+	  "a built-in device or calibrated:FILE[#NAME], and knobs: ssd+channels=4; model only (ssd)" },
 	{ "study", 0, UI_TEXT, MEMBER(study), "NAME",
 	  "redo a study: batch, plug, memcg-batch or shrink-enabled; its policies, on model" },
 	{ "runs", 'r', UI_TEXT, MEMBER(runs), "FILE",
@@ -60,6 +60,7 @@ static void list_device_models(void)
 	puts("\nDevice models (--device-model), which are models and no measurements:");
 	for (uint32_t i = 0; (word = play_time_preset(i)); i++)
 		printf("  %-14s %s\n", word->name, word->help);
+	printf("  %-14s %s\n", "calibrated:FILE", "the last drive in FILE, or #NAME of it, as zreel calibrate measured it");
 	puts("\nKnobs of a device model, appended with +:");
 	for (word = play_time_knobs(); word->name; word++)
 		printf("  %-20s %s\n", word->name, word->help);

@@ -18,7 +18,7 @@
 static const struct ui_command *const commands[] = {
 	&ui_cmd_record, &ui_cmd_import, &ui_cmd_info,	&ui_cmd_dump,	&ui_cmd_cut,	&ui_cmd_merge,
 	&ui_cmd_verify, &ui_cmd_sql,	&ui_cmd_replay, &ui_cmd_compare, &ui_cmd_explain, &ui_cmd_sweep,
-	&ui_cmd_gen,	&ui_cmd_ui,	&ui_cmd_top,	&ui_cmd_report,	&ui_cmd_doctor, &ui_cmd_completion,
+	&ui_cmd_calibrate, &ui_cmd_gen,	&ui_cmd_ui,	&ui_cmd_top,	&ui_cmd_report,	&ui_cmd_doctor, &ui_cmd_completion,
 	NULL,
 };
 

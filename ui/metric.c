@@ -45,6 +45,7 @@ static const struct {
 	{ "disk_refaults", UI_LESS_IS_BETTER },
 	{ "disk_refault_p50_us", UI_LESS_IS_BETTER },
 	{ "disk_refault_p99_us", UI_LESS_IS_BETTER },
+	{ "write_latency_us", UI_LESS_IS_BETTER },
 	{ "write_latency_p50_us", UI_LESS_IS_BETTER },
 	{ "write_latency_p99_us", UI_LESS_IS_BETTER },
 	{ "lru_inversions", UI_LESS_IS_BETTER },

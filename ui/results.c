@@ -71,7 +71,8 @@ enum zr_err ui_results_load(struct ui_results *results, struct db *db, int64_t a
 		memcpy(grown, results->runs, results->n * sizeof(*grown));
 	results->runs = grown;
 	for (size_t i = 0; i < n && !err; i++) {
-		if (runs[i].id <= after)
+		/* A measured drive is kept like a run, but is nothing to compare with one. */
+		if (runs[i].id <= after || strcmp(runs[i].target, "calibrate") == 0)
 			continue;
 		grown[results->n] =
 			(struct ui_run){ .run = runs[i], .file = zr_arena_text(arena, db_path(db)) };
