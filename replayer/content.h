@@ -12,6 +12,11 @@
  *
  * Made on first use and kept: a page and its frame for each of the page_size / 16 + 1 steps at most. Same
  * seed, same pages.
+ *
+ * Or the pages are drawn from a corpus, a file of the user's: its pages are compressed once, and of each step up to
+ * eight are kept, chosen evenly by a seeded draw; of a file of more than 65536 pages as many are looked at, at equal
+ * distances. A length is served by the nearest step that has pages, in turn, and content_fit() tells how near that
+ * was. Memory: at most 16 bytes for each byte of a page and step, 16 MiB for pages of 4 KiB.
  */
 #ifndef REPLAYER_CONTENT_H
 #define REPLAYER_CONTENT_H
@@ -21,12 +26,20 @@
 
 #include "db/base/err.h"
 
-enum { CONTENT_STEP = 16, CONTENT_TOLERANCE = 32 };
+enum { CONTENT_STEP = 16, CONTENT_TOLERANCE = 32, CONTENT_CORPUS_MIN = 64, CONTENT_CORPUS_MAX = 65536 };
 
 struct content;
 
-enum zr_err content_new(uint32_t page_size, uint64_t seed, struct content **out);
+/* `corpus` may be NULL; it must be a regular file of CONTENT_CORPUS_MIN pages or more. */
+enum zr_err content_new(uint32_t page_size, uint64_t seed, const char *corpus, struct content **out);
 void content_free(struct content *content);
+
+/* Pages that were asked for, of known length, and by how many bytes in all their frames missed the length. */
+struct content_fit {
+	uint64_t pages, off_bytes;
+};
+
+struct content_fit content_fit(const struct content *content);
 
 /* Decompresses the page of that compressed length (0 = as for a whole page) into `page`. */
 enum zr_err content_decompress(struct content *content, uint32_t len, void *page);

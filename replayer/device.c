@@ -76,6 +76,8 @@ struct device {
 
 	struct device_report report;
 	struct device_statistics before;
+	bool has_corpus;
+	struct content_fit fit_before;
 };
 
 static struct device *device_of(struct swapio_target *target)
@@ -610,6 +612,9 @@ static enum zr_err prepare_device(struct device *device, const struct device_opt
 	enum zr_err err = place_areas(device, options);
 
 	if (!err)
+		err = content_new(device->page_size, CONTENT_SEED,
+				  options->no_cpu ? NULL : options->corpus, &device->content);
+	if (!err)
 		err = device_file_open(options->path, options->yes_destroy, &device->file);
 	if (!err)
 		err = make_large_enough(device, options);
@@ -617,8 +622,6 @@ static enum zr_err prepare_device(struct device *device, const struct device_opt
 		err = make_buffers(device);
 	if (!err)
 		err = make_ring(device);
-	if (!err)
-		err = content_new(device->page_size, CONTENT_SEED, &device->content);
 	if (err)
 		return err;
 	say_what_will_go(device, options);
@@ -639,6 +642,7 @@ enum zr_err device_open(const struct device_options *options, struct device **ou
 	device->path = options->path;
 	device->page_size = options->page_size;
 	device->no_cpu = options->no_cpu;
+	device->has_corpus = options->corpus && !options->no_cpu;
 	device->file.fd = -1;
 	err = prepare_device(device, options);
 	if (err) {
@@ -687,6 +691,7 @@ enum zr_err device_start(struct device *device, enum device_reads reads)
 		return err;
 	device->pass++;
 	device->how_to_read = reads;
+	device->fit_before = content_fit(device->content);
 	memset(&device->report, 0, sizeof(device->report));
 	device->report.counted = read_statistics(device, &device->before);
 	return ZR_OK;
@@ -747,6 +752,12 @@ enum zr_err device_finish(struct device *device, struct device_report *out)
 		device->report.write_merges = now.write_merges - device->before.write_merges;
 	} else {
 		device->report.counted = false;
+	}
+	if (device->has_corpus) {
+		struct content_fit fit = content_fit(device->content);
+
+		device->report.drawn_pages = fit.pages - device->fit_before.pages;
+		device->report.drawn_off_bytes = fit.off_bytes - device->fit_before.off_bytes;
 	}
 	if (!device->err && fdatasync(device->file.fd))
 		keep_error(device, zr_fail_errno(errno, "flushing '%s'", device->path));

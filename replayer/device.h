@@ -37,6 +37,7 @@ struct device_options {
 	uint32_t page_size, n_areas;
 	const uint64_t *area_slots;
 	bool no_cpu;
+	const char *corpus; /* the pages come from this file, see content.h; NULL = they are made up */
 	void (*say)(void *arg, const char *text); /* told what is about to be overwritten; may be NULL */
 	void *say_arg;
 };
@@ -47,6 +48,7 @@ struct device_report {
 	uint64_t bytes_written;
 	uint64_t early_kicks; /* times that a bio could not wait for its context's kick */
 	uint64_t reads, verified; /* refaults; those whose content was known and compared */
+	uint64_t drawn_pages, drawn_off_bytes; /* from a corpus; how far their lengths were from the recorded */
 	struct zr_hist read_ns, write_ns; /* latencies of one read, of one write */
 	bool counted; /* the kernel's block statistics were there; else the next two are 0 */
 	uint64_t write_requests, write_merges;

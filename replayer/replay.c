@@ -373,6 +373,10 @@ static void write_note(const struct replay *replay, const struct survey_host *ho
 			 "%" PRIu64 " gaps in the trace, %" PRIu64 " events lost", host->gaps, host->lost);
 		add_note(note, bytes, text);
 	}
+	if (replay->options->corpus && !replay->options->no_cpu) {
+		snprintf(text, sizeof(text), "pages from corpus %s", replay->options->corpus);
+		add_note(note, bytes, text);
+	}
 	add_note(note, bytes, early_end);
 	if (replay->options->target != PLAY_MODEL)
 		return;
@@ -602,6 +606,7 @@ static enum zr_err replay_device(struct replay *replay, const struct survey_host
 						 .n_areas = host->machine.n_areas,
 						 .area_slots = device_slots(replay, host),
 						 .no_cpu = options->no_cpu,
+						 .corpus = options->corpus,
 						 .say = options->say,
 						 .say_arg = options->say_arg };
 	struct device *device;
@@ -687,6 +692,9 @@ static enum zr_err read_pace(struct replay *replay)
 		return zr_fail(ZR_UNSUPPORTED,
 			       "only on the target model do tasks wait for their own refaults (--pace "
 			       "closed); a device takes asap, recorded or scaled:X");
+	if (options->target != PLAY_DEVICE && options->corpus)
+		return zr_fail(ZR_USAGE, "a corpus ('%s') is for real pages: on a device only",
+			       options->corpus);
 	if (options->target != PLAY_MODEL && options->time_model)
 		return zr_fail(ZR_USAGE, "a device model ('%s') is for the target model only", model);
 	replay->plan.pace = options->pace;

@@ -338,6 +338,7 @@ struct play_options {
 	double speed;		   /* PLAY_SCALED: so many times as fast as recorded */
 	uint64_t device_bytes;	   /* a regular file is made this large; 0 = what the trace needs */
 	bool no_cpu;		   /* skip the real compression work */
+	const char *corpus;	   /* PLAY_DEVICE: draw the pages from this file; NULL = make them up */
 	const char *note;	   /* begins the note of each run; NULL = none */
 	uint32_t reps;		   /* 0 = 1 */
 	bool warm_up;		   /* PLAY_DEVICE: before them a round that is not kept, as fast as it goes */

@@ -214,6 +214,8 @@ static void add_device(struct metrics *metrics, const struct replay_figures *f)
 	add_write_latency(metrics, f->rep, &report->write_ns, DB_MEASURED);
 	add_quantiles(metrics, f->rep, &writes, DB_MEASURED);
 	add_drift(metrics, f);
+	add_ratio(metrics, f->rep, "corpus_off_bytes", report->drawn_off_bytes, report->drawn_pages,
+		  DB_MEASURED);
 }
 
 void metrics_add(struct metrics *metrics, const struct replay_figures *figures)

@@ -16,7 +16,7 @@
 struct values {
 	struct ui_list policies;
 	struct ui_target target;
-	const char *runs, *yes_destroy, *device_model, *pace, *study;
+	const char *runs, *yes_destroy, *corpus, *device_model, *pace, *study;
 	uint32_t reps, jobs;
 	int drive;
 	bool no_cpu, no_warm_up, list_policies, json;
@@ -46,6 +46,8 @@ static const struct ui_option options[] = {
 	{ "yes-destroy", 0, UI_TEXT, MEMBER(yes_destroy), "DEV",
 	  "name the block device again: what it holds is lost" },
 	{ "no-cpu", 0, UI_FLAG, MEMBER(no_cpu), NULL, "do the I/O without the decompression work" },
+	{ "corpus", 0, UI_TEXT, MEMBER(corpus), "FILE",
+	  "draw the pages that a device run compresses from FILE, by recorded length" },
 	{ "policies", 0, UI_FLAG, MEMBER(list_policies), NULL, "list the presets and knobs, and end" },
 	{ "json", 0, UI_FLAG, MEMBER(json), NULL, "print the results as JSON, as compare does" },
 	{ 0 },
@@ -248,6 +250,7 @@ static enum zr_err replay(struct db *trace, struct db *results, const struct ui_
 		.device = values->target.device,
 		.yes_destroy = values->yes_destroy,
 		.no_cpu = values->no_cpu,
+		.corpus = values->corpus,
 		.reps = values->reps,
 		.warm_up = values->reps > 1 && !values->no_warm_up,
 		.drive = values->drive ? SIM_DRIVE_WRITEBACKS : SIM_DRIVE_DEMAND,

@@ -57,6 +57,7 @@ static const struct {
 	{ "drift_us", UI_LESS_IS_BETTER },
 	{ "drift_p50_us", UI_LESS_IS_BETTER },
 	{ "drift_p99_us", UI_LESS_IS_BETTER },
+	{ "corpus_off_bytes", UI_NEITHER },
 };
 
 enum { N_METRICS = sizeof(metrics) / sizeof(metrics[0]) };
