@@ -216,6 +216,9 @@ static void read_attribute(const struct device_file *file, const char *name, cha
 		text = read_text(path);
 		snprintf(out, bytes, "%.*s", text ? (int)strcspn(text, "\n") : 0, text ? text : "");
 		free(text);
+		/* The kernel fills up what a drive says of itself. */
+		for (size_t n = strlen(out); n && out[n - 1] == ' '; n--)
+			out[n - 1] = '\0';
 	}
 }
 
