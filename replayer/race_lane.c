@@ -56,6 +56,20 @@ static void on_write(struct sim_sink *sink, const struct sim_write *write)
 	lane->writing_run = lane->first_run;
 }
 
+/* What lies in one request from here on is one run. */
+static void on_request_left(void *arg, const struct swapio_request *request)
+{
+	struct lane *lane = arg;
+	uint32_t first;
+
+	if (lane->policy.slots == SIM_SLOTS_VSWAP)
+		return;
+	first = sim_index(lane->sim, request->area, request->start);
+	lane->run++;
+	for (uint32_t i = 0; i < request->end - request->start; i++)
+		lane->runs[first + i] = lane->run;
+}
+
 static void on_walk_end(struct sim_sink *sink)
 {
 	struct lane *lane = lane_of(sink);
@@ -99,6 +113,8 @@ static enum zr_err lane_init(struct lane *lane, const struct lane_setting *setti
 	swapio_init(&lane->swapio, &lane->policy, setting->machine->page_size, NULL);
 	swapio_follow_tasks(&lane->swapio);
 	lane->swapio.request_pages = &lane->request_pages;
+	lane->swapio.request_left = on_request_left;
+	lane->swapio.left_arg = lane;
 	err = sim_new(&lane->policy, setting->machine, &lane->sink, &lane->sim);
 	if (!err)
 		err = breaks_init(&lane->breaks, lane->sim, setting->n_tasks);

@@ -4,7 +4,9 @@
  *
  *   rows ──> model ──> lane's sink ──> plan (swapio.h)
  *       └──> breaks.h <──┤  ceilings.h
- *                        └─ runs: by slot, the number of the swap I/O context that wrote it last
+ *                        └─ runs: by slot, the number of what wrote it last: a swap I/O context at first; the request,
+ *                                 with all that was merged into it, once that has left. (Not under slots=vswap, where
+ *                                 a request's slots are not those that the trace knows pages by.)
  *
  * All of a lane's state is in the regions that lane_regions() names, so an image of them is the lane at that
  * instant. Cost: 36 bytes a slot beside the model's; rows are fed one by one, since breaks.h looks at the model

@@ -452,6 +452,36 @@ static void runs_are_neighbours_that_went_together(void **state)
 	play_race_free(race);
 }
 
+/* The lane alone under a policy, to the end; neighbours that share a run. */
+static uint32_t joined_neighbours(struct fixture *f, const char *policy, struct play_io *io)
+{
+	const struct play_race_options options = { .policies = &policy, .n_policies = 1 };
+	struct play_race *race;
+	uint32_t joined = 0;
+
+	assert_int_equal(play_race_new(f->db, &options, &race), ZR_OK);
+	go(race, UINT64_MAX);
+	for (uint32_t slot = 0; slot + 1 < SLOTS; slot++) {
+		struct play_slot it = play_race_slot(race, 0, 0, slot);
+
+		joined += it.run && it.run == play_race_slot(race, 0, 0, slot + 1).run;
+	}
+	*io = *play_race_lane(race, 0).io;
+	play_race_free(race);
+	return joined;
+}
+
+/* Contexts of one page each: only the plug can join any. */
+static void a_plugs_merges_make_one_run(void **state)
+{
+	struct play_io single, plugged;
+
+	assert_int_equal(joined_neighbours(*state, "unbatched+pool=250K+direct_batch=off", &single), 0);
+	assert_int_equal(single.write_merges, 0);
+	assert_true(joined_neighbours(*state, "plug-only+pool=250K+direct_batch=off", &plugged) > 0);
+	assert_true(plugged.write_merges > 0);
+}
+
 static void clusters_are_those_that_are_touched(void **state)
 {
 	struct play_race *race = start(*state, 1, 500);
@@ -605,6 +635,7 @@ int main(void)
 		TEST(gaps_are_found_one_by_one),
 		TEST(what_a_gap_may_have_changed_is_unknown),
 		TEST(runs_are_neighbours_that_went_together),
+		TEST(a_plugs_merges_make_one_run),
 		TEST(clusters_are_those_that_are_touched),
 		TEST(a_lane_is_stored_as_a_run_with_its_name),
 		TEST(a_growing_trace_is_followed),

@@ -665,7 +665,7 @@ struct play_slot {
 	bool writing;  /* in one of the writes of the lane's last walk that wrote */
 	bool unknown;  /* what it holds has been there since before a gap, so it may be something else by now */
 	uint16_t memcg, len;
-	uint32_t run;	    /* on disk: number of the swap I/O context that wrote it, 0 = none did */
+	uint32_t run;	    /* on disk: number of the write request that it was in, 0 = none was */
 	uint64_t since_ns; /* when the page went out; 0 = not known */
 };
 

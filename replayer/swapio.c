@@ -80,10 +80,12 @@ static bool must_flush(const struct swapio *swapio, const struct swapio_plug *pl
 		(uint64_t)(oldest->end - oldest->start) * swapio->page_size >= PLUG_FLUSH_BYTES);
 }
 
-static void request_leaves(struct swapio *swapio, uint32_t pages)
+static void request_leaves(struct swapio *swapio, const struct swapio_request *request)
 {
 	if (swapio->request_pages)
-		zr_hist_add(swapio->request_pages, pages);
+		zr_hist_add(swapio->request_pages, request->end - request->start);
+	if (swapio->request_left)
+		swapio->request_left(swapio->left_arg, request);
 }
 
 /* ------------------------------------------------------------------------------------- scheduler */
@@ -145,7 +147,7 @@ static void flush_plug(struct swapio *swapio, struct swapio_plug *plug)
 	for (uint32_t i = 0; i < n; i++) {
 		if (plug->requests[i].start == UINT32_MAX)
 			continue;
-		request_leaves(swapio, plug->requests[i].end - plug->requests[i].start);
+		request_leaves(swapio, &plug->requests[i]);
 		left++;
 	}
 	swapio->io.write_requests -= plug->n - left;
@@ -218,7 +220,7 @@ static void send_bio(struct swapio *swapio, struct swapio_context *context,
 		return;
 	}
 	swapio->io.write_requests++;
-	request_leaves(swapio, bio->pages);
+	request_leaves(swapio, &request);
 	kick(swapio, context);
 }
 

@@ -103,6 +103,9 @@ struct swapio {
 	struct swapio_target *target; /* NULL: the plan is only counted */
 	uint32_t page_size;
 	struct zr_hist *request_pages; /* told the pages of each write request as it leaves; NULL: nobody asks */
+	/* Told each write request as it leaves, with `left_arg`; NULL: nobody asks. */
+	void (*request_left)(void *arg, const struct swapio_request *request);
+	void *left_arg;
 	bool policy_plug;
 	enum sim_sched sched;
 	int32_t nomerges;
