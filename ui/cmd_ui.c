@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * zreel ui: the dashboard on a terminal, or, with --dump, one screen of it as text after scripted
- * keys.
+ * zreel ui: the dashboard (a race, or a replay on a device as it goes) on a terminal, or, with --dump, one screen of it
+ * as text after scripted keys.
  *
  * The loop draws, waits for a key until the next frame is due, and lets the time that really passed
  * pass in the dashboard. When nothing moves it waits without a timeout and takes no CPU.

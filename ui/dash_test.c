@@ -816,10 +816,24 @@ static void golden_panels_of_80x24_ascii(void **state)
 	f->grid.ascii = f->dash.ascii = true;
 	play(f, " <end><s-left><s-left>2v");
 	assert_golden(f, "80x24-why-ascii");
-	play(f, "vv");
+	play(f, "v");
+	assert_golden(f, "80x24-sizes-ascii");
+	play(f, "v");
 	assert_golden(f, "80x24-time-ascii");
 	play(f, "vf<down><down><right>+++++++++++");
 	assert_golden(f, "80x24-singles-ascii");
+}
+
+/* There the map has gone up to make room for two panels; these are the others. */
+static void golden_other_panels_of_120x40(void **state)
+{
+	struct fixture *f = *state;
+
+	play(f, "<resize 120x40> <end><s-left><s-left>2vv");
+	assert_golden(f, "120x40-sizes-time");
+	f->grid.ascii = f->dash.ascii = true;
+	play(f, ".");
+	assert_golden(f, "120x40-sizes-time-ascii");
 }
 
 static void golden_200x60(void **state)
@@ -880,6 +894,7 @@ int main(void)
 		TEST(golden_help),
 		TEST(golden_panels_of_80x24),
 		TEST(golden_panels_of_80x24_ascii),
+		TEST(golden_other_panels_of_120x40),
 		TEST(golden_200x60),
 		cmocka_unit_test_setup_teardown(golden_six_lanes, set_up_six, tear_down),
 	};

@@ -9,7 +9,7 @@
  *   pages/request  1.51  1.66+ a figure of the whole run so far, and of the last steps; + better, -
  * worse
  *   ...                        than lane 1 beyond noise (verdict.h)
- *   curve of pages a request, where there is room
+ *   curve of pages a request and, above it, what a race cannot tell, where there is room
  */
 #include <math.h>
 #include <stdio.h>
@@ -209,11 +209,25 @@ static void draw_catching_up(struct ui_grid *grid, struct ui_rect rect,
 	ui_pen_printf(&pen, UI_ROLE_DIM, "catching up %.0f%%", 100 * lane->caught_up);
 }
 
+/* A race has no times, so there are none of refaults; panel_live.c has them. The help says so too. */
+static void draw_no_latency(struct ui_grid *grid, struct ui_rect row)
+{
+	int value_w = ui_panel_value_width(row.w);
+	struct ui_rect all = { row.x + row.w - 2 * value_w, row.y, value_w, 1 };
+	struct ui_rect last = { row.x + row.w - value_w, row.y, value_w, 1 };
+	struct ui_pen pen = ui_pen_at(grid, row, 0);
+
+	ui_pen_text(&pen, UI_ROLE_DIM, "refault p99");
+	ui_panel_value(grid, all, NAN, 0, UI_NO_VERDICT);
+	ui_panel_value(grid, last, NAN, 0, UI_NO_VERDICT);
+}
+
 static void draw_lane(struct ui_grid *grid, struct ui_rect rect, const struct ui_dash *dash,
 		      uint32_t lane)
 {
 	const struct ui_view *view = dash->view;
 	int rows = ui_min(UI_LANE_ROWS - HEAD_ROWS, rect.h - HEAD_ROWS);
+	int top = UI_LANE_ROWS + (rect.h > UI_LANE_ROWS);
 
 	ui_panel_lane_title(grid, rect, lane, view->lanes[lane].policy.text,
 			    lane == dash->selected);
@@ -227,9 +241,9 @@ static void draw_lane(struct ui_grid *grid, struct ui_rect rect, const struct ui
 	for (int i = 0; i < rows; i++)
 		draw_figure(grid, (struct ui_rect){ rect.x, rect.y + HEAD_ROWS + i, rect.w, 1 },
 			    view, lane, (enum ui_figure)i);
-	draw_ratio(grid,
-		   (struct ui_rect){ rect.x, rect.y + UI_LANE_ROWS, rect.w, rect.h - UI_LANE_ROWS },
-		   view, lane);
+	if (top > UI_LANE_ROWS)
+		draw_no_latency(grid, (struct ui_rect){ rect.x, rect.y + UI_LANE_ROWS, rect.w, 1 });
+	draw_ratio(grid, (struct ui_rect){ rect.x, rect.y + top, rect.w, rect.h - top }, view, lane);
 }
 
 void ui_panel_lanes(struct ui_grid *grid, const struct ui_layout *layout,

@@ -195,7 +195,7 @@ static int help_rows(const struct ui_dash *dash, const struct ui_key_row **rows)
 
 static const char *const race_notes[] = {
 	"A figure with + or - is better or worse than lane 1's beyond noise: Welch's",
-	"test at 5%, over the values of equal steps of the trace.",
+	"test at 5%, over equal steps of the trace. Refault p99: only with --on device.",
 };
 
 static const char *const live_notes[] = {
