@@ -177,7 +177,7 @@ static void note_fill(struct explainer *it)
 	if (sim->compressed_bytes <= it->fullest_bytes)
 		return;
 	it->fullest_bytes = sim->compressed_bytes;
-	it->out->pool_bytes_per_byte = (double)(sim->pool.pages * sim->machine.page_size) /
+	it->out->pool_bytes_per_byte = (double)(sim_pool_pages(sim) * sim->machine.page_size) /
 				       (double)sim->compressed_bytes;
 }
 

@@ -9,8 +9,8 @@
  * entries.
  *
  *   list  head ─> [slot seq | slot seq | ... 512] ─> [ ... ] <─ tail      chunks from one shared store
- *   slot  data 54 bits: zspage (in zswap) or time of the write, ns since the start (on disk)
- *         state and flags 10 bits · seq 32 · len 16 · memcg 16   = 16 bytes a slot
+ *   slot  data 53 bits: zspage or zbud handle (in zswap) or time of the write, ns since the start (on disk)
+ *         state and flags 11 bits · seq 32 · len 16 · memcg 16   = 16 bytes a slot
  *
  * A reference is live when its slot is in zswap, in this memcg, with this sequence number. Numbers rise
  * by one an append, so a list is always sorted by them and `seq` also tells which of two pages of a memcg
@@ -31,12 +31,13 @@
 #include "replayer/snapshot.h"
 
 struct slot {
-	uint64_t data : 54;
+	uint64_t data : 53;
 	uint64_t state : 4; /* enum sim_slot */
 	uint64_t referenced : 1;
 	uint64_t fresh : 1;	   /* on disk and not read since it was written */
 	uint64_t written_back : 1; /* fresh, and it was zswap that wrote it */
 	uint64_t in_zswap : 1;	   /* zero-filled, and known to zswap (zero=zswap) */
+	uint64_t in_memory : 1;	   /* in zswap, and loaded since (load=keep) */
 	uint32_t seq;
 	uint16_t len; /* last known compressed length, 0 = none */
 	uint16_t memcg;

@@ -86,6 +86,20 @@ static enum zr_err load_ids(struct db *db, uint32_t host, struct zr_arena *arena
 	return ZR_OK;
 }
 
+/* What a trace does not say was the kernel's default, which was zbud as long as the allocator evicted. */
+static enum zr_err load_zpool(struct db *db, uint32_t host, struct zr_arena *arena,
+			      struct sim_machine *out)
+{
+	const char *zpool;
+	enum zr_err err = db_env_get(db, host, DB_ENV_ZSWAP_PREFIX "zpool", arena, &zpool);
+
+	if (!err && zpool)
+		out->zbud = strcmp(zpool, "zbud") == 0 || strcmp(zpool, "z3fold") == 0;
+	else if (!err)
+		out->zbud = out->kernel && out->kernel < 605;
+	return err;
+}
+
 enum zr_err sim_machine_load(struct db *db, uint32_t host, struct sim_machine *out)
 {
 	struct zr_arena arena = { 0 };
@@ -95,6 +109,8 @@ enum zr_err sim_machine_load(struct db *db, uint32_t host, struct sim_machine *o
 	err = load_settings(db, host, out);
 	if (!err)
 		err = load_kernel(db, host, &arena, &out->kernel);
+	if (!err)
+		err = load_zpool(db, host, &arena, out);
 	if (!err)
 		err = load_ids(db, host, &arena, out);
 	zr_arena_fini(&arena);

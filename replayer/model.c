@@ -16,6 +16,10 @@
  *   ZERO     known to be zero-filled; no bytes anywhere
  *   CACHED   allocated, but the only copy is in memory
  *
+ * Under load=keep an IN leaves ZSWAP as it is, with a mark: there is a copy in memory, so the entry cannot be written
+ * back (the kernel's EEXIST) until the page goes out again. Where the recording dropped the page unwritten, as it
+ * may with a copy in zswap, it is not seen to, and the mark stays until the slot's next OUT or FREE.
+ *
  *           OUT stored   OUT refused      OUT zero   IN                        FREE   walk
  *   FREE    ZSWAP        DISK (or CACHED  ZERO       as recorded, counted as   FREE   -
  *                        if it was KEPT)             unknown_refaults
@@ -42,7 +46,8 @@
  *
  * Not modelled yet: NUMA nodes (one list a memcg), the cgroup tree (the worker's round is by dense id, 0
  * being the root), memory.zswap.max other than where the recording met it, the swap cache (a page that is
- * refaulted while its writeback is in flight is read from disk here), readahead (the recorded INs are it).
+ * refaulted while its writeback is in flight is read from disk here), readahead (the recorded INs are it; those
+ * that nobody asked for are left out under readahead=off, without the refaults that the others would then be).
  *
  * Memory: 16 bytes a slot of the swap areas, 12 a zspage, 16 a swapped-out slot on the lists, touched only
  * as far as used. Cost: one random access an event (the slot), and one to the zspage, both prefetched from
@@ -63,6 +68,19 @@ enum { PREFETCH_SLOT = 24, PREFETCH_ZSPAGE = 12 };
 static uint64_t part_of(uint64_t pages, int32_t percent)
 {
 	return pages * (uint32_t)percent / 100;
+}
+
+/* Up to Linux 6.4 the tests were strict and the threshold took its percentages the other way round. */
+static void set_tests(struct sim *sim, uint64_t mem, int32_t pool, int32_t accept)
+{
+	sim->accept_pages = part_of(sim->limit_pages, accept);
+	sim->full_at = sim->limit_pages;
+	sim->accept_below = sim->accept_pages + 1;
+	if (!sim->pool_evicts)
+		return;
+	sim->full_at++;
+	sim->accept_below = mem ? part_of(part_of(mem, accept), pool) : sim->accept_pages;
+	sim->accept_pages = sim->accept_below ? sim->accept_below - 1 : 0;
 }
 
 static enum zr_err set_limits(struct sim *sim)
@@ -87,7 +105,7 @@ static enum zr_err set_limits(struct sim *sim)
 			"what the pool's limit is a part of; add mem=BYTES or pool=BYTES",
 			policy->text);
 	}
-	sim->accept_pages = part_of(sim->limit_pages, accept);
+	set_tests(sim, policy->pool_bytes ? 0 : mem, pool, accept);
 	sim->limits_recorded =
 		sim->limit_pages == part_of(sim->machine.mem_pages, sim->machine.max_pool_percent) &&
 		accept == sim->machine.accept_threshold_percent;
@@ -111,6 +129,22 @@ static enum zr_err place_areas(struct sim *sim)
 	return ZR_OK;
 }
 
+/* An object begins with its swap entry where the allocator evicts. */
+static enum zr_err make_pool(struct sim *sim)
+{
+	enum { HEADER = 8 };
+	uint32_t page_size = sim->machine.page_size;
+	enum zr_err err;
+
+	sim->len_max = UINT32_MAX;
+	if (sim->policy.zpool == SIM_ZPOOL_ZSMALLOC)
+		return zs_pool_init(&sim->pool, page_size,
+				    sim->pool_evicts ? ZS_CHAIN_4 : ZS_CHAIN_8, sim->n_slots + 1);
+	err = zbud_init(&sim->zbud, page_size, sim->pool_evicts ? HEADER : 0, sim->n_slots + 1);
+	sim->len_max = zbud_len_max(&sim->zbud);
+	return err;
+}
+
 static enum zr_err make_tables(struct sim *sim)
 {
 	void *slots, *memcgs;
@@ -126,7 +160,7 @@ static enum zr_err make_tables(struct sim *sim)
 		err = sim_memcgs_init(sim);
 	if (!err)
 		err = lru_init(&sim->lru, sim->slots, sim->n_slots, sim->machine.n_memcgs);
-	return err ? err : zs_pool_init(&sim->pool, sim->machine.page_size, sim->n_slots + 1);
+	return err ? err : make_pool(sim);
 }
 
 /* Tables that only some policies need. */
@@ -161,6 +195,8 @@ enum zr_err sim_new(const struct sim_policy *policy, const struct sim_machine *m
 	sim->machine = *machine;
 	sim->sink = sink;
 	sim_policy_settle(&sim->policy, machine);
+	sim->pool_evicts = sim->policy.evict == SIM_EVICT_POOL;
+	sim->in_flags = DB_F_UNKNOWN | (sim->policy.readahead ? 0 : DB_F_READAHEAD);
 	sim_worker_init(sim);
 	err = set_limits(sim);
 	if (!err)
@@ -172,7 +208,10 @@ enum zr_err sim_new(const struct sim_policy *policy, const struct sim_machine *m
 	if (!err)
 		err = make_policy_tables(sim);
 	if (sim->policy.drive == SIM_DRIVE_DEMAND && !sim->limits_memcgs)
-		sim->plain_below = sim->machine.page_size - 1;
+		sim->plain_below = sim->len_max < sim->machine.page_size ? sim->len_max :
+									   sim->machine.page_size - 1;
+	if (sim->pool_evicts) /* a store has to look at what was in its slot */
+		sim->plain_below = 0;
 	if (err) {
 		sim_free(sim);
 		return err;
@@ -189,6 +228,7 @@ void sim_free(struct sim *sim)
 	pages_free(sim->sorted, sim->n_slots, sizeof(*sim->sorted));
 	vswap_fini(&sim->vswap);
 	zs_pool_fini(&sim->pool);
+	zbud_fini(&sim->zbud);
 	lru_fini(&sim->lru);
 	pages_free(sim->memcgs, sim->machine.n_memcgs, sizeof(*sim->memcgs));
 	pages_free(sim->slots, sim->n_slots, sizeof(*sim->slots));
@@ -222,7 +262,7 @@ static void drop_entry(struct sim *sim, uint32_t index, enum sim_slot state)
 {
 	struct slot *slot = &sim->slots[index];
 
-	zs_free(&sim->pool, (uint32_t)slot->data);
+	sim_pool_free(sim, slot);
 	sim_charge(sim, slot->memcg, -(int64_t)slot->len);
 	slot->state = state;
 	lru_dropped(&sim->lru, slot->memcg);
@@ -244,7 +284,7 @@ void sim_set_state(struct sim *sim, uint32_t index, enum sim_slot state)
 	else if (slot->state == SIM_SLOT_DISK && vswap_on(&sim->vswap))
 		give_disk_slot(sim, index);
 	slot->state = state;
-	slot->fresh = slot->written_back = slot->in_zswap = 0;
+	slot->fresh = slot->written_back = slot->in_zswap = slot->in_memory = 0;
 }
 
 void sim_set_on_disk(struct sim *sim, uint32_t index, bool written_back)
@@ -255,6 +295,7 @@ void sim_set_on_disk(struct sim *sim, uint32_t index, bool written_back)
 	slot->data = sim->now_ns - sim->origin_ns;
 	slot->fresh = 1;
 	slot->written_back = written_back;
+	slot->in_memory = 0;
 }
 
 /* ---------------------------------------------------------------------------------------- refaults */
@@ -307,7 +348,10 @@ static void load(struct sim *sim, uint32_t index)
 	sim->counters.zswpin++;
 	if (sim->sink && sim->sink->load)
 		sim->sink->load(sim->sink, sim->slots[index].len);
-	drop_entry(sim, index, SIM_SLOT_CACHED);
+	if (sim->policy.load == SIM_LOAD_KEEP)
+		sim->slots[index].in_memory = 1;
+	else
+		drop_entry(sim, index, SIM_SLOT_CACHED);
 }
 
 void sim_end_direct(struct sim *sim)
@@ -357,6 +401,8 @@ static void in(struct sim *sim, const struct db_event *event)
 	uint32_t index = sim_index(sim, event->area, event->slot);
 	struct slot *slot = &sim->slots[index];
 
+	if (event->flags & sim->in_flags & DB_F_READAHEAD)
+		return;
 	if (sim->drive.next)
 		sim_drive_touch(sim, event, index, 1);
 	if (sim->direct.open || sim->direct.n)
@@ -488,13 +534,13 @@ static inline bool feed_plain(struct sim *sim, const struct db_batch *batch, uin
 	/* A folio of one page, stored: all three are 0. */
 	if (!(batch->kind[row] | batch->flags[row] | batch->order[row])) {
 		if ((uint16_t)(batch->len[row] - 1) >= sim->plain_below || sim->full ||
-		    sim->pool.pages >= sim->limit_pages)
+		    sim_pool_counted(sim) >= sim->full_at)
 			return false;
 		sim_take_plain(sim, index, batch->memcg[row], batch->len[row]);
 		return true;
 	}
 	if (batch->kind[row] != DB_IN || !sim->plain_below || sim->direct.open || sim->direct.n ||
-	    batch->flags[row] & DB_F_UNKNOWN ||
+	    batch->flags[row] & sim->in_flags ||
 	    db_flags_outcome(batch->flags[row]) >= DB_IN_ERROR ||
 	    sim->slots[index].state != SIM_SLOT_ZSWAP)
 		return false;
@@ -545,10 +591,10 @@ struct sim_state sim_state(const struct sim *sim)
 {
 	return (struct sim_state){
 		.time_ns = sim->now_ns,
-		.pool_pages = sim->pool.pages,
+		.pool_pages = sim_pool_pages(sim),
 		.pool_limit_pages = sim->limit_pages,
 		.accept_pages = sim->accept_pages,
-		.entries = sim->pool.objects,
+		.entries = sim->pool.objects + sim->zbud.objects,
 		.compressed_bytes = sim->compressed_bytes,
 		.refusing = sim->full,
 	};
@@ -581,5 +627,6 @@ void sim_regions(struct sim *sim, const uint64_t *top_slots, struct regions *reg
 			 regions);
 	lru_regions(&sim->lru, regions);
 	zs_pool_regions(&sim->pool, regions);
+	zbud_regions(&sim->zbud, regions);
 	vswap_regions(&sim->vswap, regions);
 }

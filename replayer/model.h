@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The model's inside: what model.c (events, refaults), store.c (swap-outs), shrink.c (walks), shrinker.c,
- * worker.c, memcg.c and drive.c (recorded writebacks) share. See model.c for what it does.
+ * worker.c, evict.c, memcg.c and drive.c (recorded writebacks) share. See model.c for what it does.
  */
 #ifndef REPLAYER_MODEL_H
 #define REPLAYER_MODEL_H
@@ -9,6 +9,7 @@
 #include "replayer/lru.h"
 #include "replayer/replayer.h"
 #include "replayer/vswap.h"
+#include "replayer/zbud.h"
 #include "replayer/zsmalloc.h"
 
 /* The large folio whose PART events are being read. */
@@ -75,11 +76,17 @@ struct sim {
 	uint32_t n_slots;
 	uint32_t area_base[DB_AREA_MAX + 1];
 	struct lru lru;
-	struct zs_pool pool;
+	struct zs_pool pool; /* of the two only one is in use: see sim_pool_pages() */
+	struct zbud zbud;
+	uint32_t unseen; /* pages that were freed, but count until the next store or free */
+	uint32_t len_max; /* the longest object that the pool takes */
 	uint64_t compressed_bytes;
 	struct sim_memcg *memcgs;
 
 	uint64_t limit_pages, accept_pages;
+	uint64_t full_at, accept_below; /* the same as the tests have it: >= and < */
+	bool pool_evicts; /* evict=pool */
+	uint8_t in_flags; /* a refault with any of these is not a plain one */
 	bool limits_recorded; /* are these the recorded ones? */
 	bool own_scans; /* the shrinker's scans are computed from RECLAIM, not taken from SCAN */
 	uint32_t
@@ -109,6 +116,17 @@ static inline uint32_t sim_index(const struct sim *sim, uint8_t area, uint32_t s
 
 uint8_t sim_index_area(const struct sim *sim, uint32_t index);
 
+static inline uint64_t sim_pool_pages(const struct sim *sim)
+{
+	return sim->pool.pages + sim->zbud.pages;
+}
+
+/* As the tests of the limit see it. */
+static inline uint64_t sim_pool_counted(const struct sim *sim)
+{
+	return sim_pool_pages(sim) + sim->unseen;
+}
+
 /* The page's slot on the disk, given to it now if it has none. */
 uint32_t sim_disk_slot(struct sim *sim, uint8_t area, uint32_t index);
 
@@ -121,6 +139,16 @@ static inline void sim_charge(struct sim *sim, uint16_t memcg, int64_t bytes)
 		return;
 	for (uint32_t id = memcg; id != SIM_NO_PARENT; id = sim->memcgs[id].parent)
 		sim->memcgs[id].tree_bytes += (uint64_t)bytes;
+}
+
+/* The slot's object leaves the pool. */
+static inline void sim_pool_free(struct sim *sim, const struct slot *slot)
+{
+	sim->unseen = 0;
+	if (sim->zbud.records)
+		zbud_free(&sim->zbud, slot->data);
+	else
+		zs_free(&sim->pool, (uint32_t)slot->data);
 }
 
 /* The slot holds nothing that was written, or something that was. */
@@ -159,6 +187,9 @@ uint32_t sim_walk(struct sim *sim, uint16_t memcg, uint32_t budget, enum sim_wal
 
 /* shrink.c: one call of the kernel's shrink_memcg; `SHRINK` outcomes as recorded ones. */
 enum db_shrink sim_shrink_memcg(struct sim *sim, uint16_t memcg, uint32_t budget, enum sim_walk kind);
+
+/* evict.c: a page of the pool, with what is in it, if that can be. */
+void sim_evict_page(struct sim *sim);
 
 /* memcg.c: the policy's rules put into the table of memcgs; is the memcg, and all above it, below zswap_max? */
 enum zr_err sim_memcgs_init(struct sim *sim);

@@ -4,7 +4,7 @@
  *
  * The oracle keeps slots in an array, each LRU list in an array that is shifted, and iterates a list as the
  * kernel does: the next entry is noted before the present one moves. It shares with the model only the
- * zsmalloc accounting, which has an oracle of its own in zsmalloc_test.c.
+ * zsmalloc accounting, which has an oracle of its own in zsmalloc_test.c; its zbud is the naive one.
  */
 #include "replayer/test_events.h"
 
@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "replayer/model.h"
+#include "replayer/test_zbud.h"
 
 enum { LOG_MAX = 4096 };
 
@@ -119,8 +120,9 @@ struct o_slot {
 	bool in_zswap; /* zero-filled */
 	enum sim_slot state;
 	uint16_t memcg, len;
-	bool referenced, fresh, written_back;
+	bool referenced, fresh, written_back, in_memory;
 	uint32_t zspage;
+	int zbud_handle;
 	uint64_t written_ns, born;
 };
 
@@ -134,7 +136,9 @@ struct oracle {
 	int n[MEMCGS];
 	uint16_t memcg_len[MEMCGS];
 	struct zs_pool pool;
-	uint64_t limit, accept, bytes, born;
+	struct naive_zbud *zbud; /* NULL: the pool is the other one */
+	uint64_t limit, accept, bytes, born, objects;
+	bool evicts, unseen; /* evict=pool; an evicted page that still counts */
 	bool full;
 	struct {
 		bool queued, running, drained;
@@ -153,6 +157,11 @@ struct oracle {
 static int o_area(int slot)
 {
 	return slot / AREA_SLOTS;
+}
+
+static uint64_t o_pages(const struct oracle *o)
+{
+	return o->zbud ? naive_zbud_pages(o->zbud) : o->pool.pages;
 }
 
 static void o_unlist(struct oracle *o, int slot)
@@ -177,10 +186,15 @@ static void o_release(struct oracle *o, int slot)
 {
 	if (o->slots[slot].state == SIM_SLOT_ZSWAP) {
 		o_unlist(o, slot);
-		zs_free(&o->pool, o->slots[slot].zspage);
+		if (o->zbud)
+			naive_zbud_free(o->zbud, o->slots[slot].zbud_handle);
+		else
+			zs_free(&o->pool, o->slots[slot].zspage);
 		o->bytes -= o->slots[slot].len;
+		o->objects--;
+		o->unseen = false;
 	}
-	o->slots[slot].fresh = o->slots[slot].in_zswap = false;
+	o->slots[slot].fresh = o->slots[slot].in_zswap = o->slots[slot].in_memory = false;
 }
 
 static void o_write_back(struct oracle *o, int slot)
@@ -218,6 +232,13 @@ restart:
 		for (at = 0; o->lru[m][at] != item; at++)
 			;
 		next = at + 1 < o->n[m] ? o->lru[m][at + 1] : -1;
+		if (!o->slots[item].referenced && o->slots[item].in_memory) {
+			o_unlist(o, item);
+			o_list(o, item);
+			if (kind == SIM_WALK_SHRINKER)
+				break;
+			goto restart;
+		}
 		if (!o->slots[item].referenced) {
 			o_write_back(o, item);
 			written++;
@@ -240,13 +261,49 @@ static int o_shrink(struct oracle *o, int m, int budget, enum sim_walk kind)
 	return o->n[m] && !o->said.no_wb[m] ? o_walk(o, m, (uint32_t)budget, kind) : -1;
 }
 
+/* The allocator's oldest page, or one of the eight oldest. */
+static void o_evict(struct oracle *o)
+{
+	if (!o->zbud || !naive_zbud_pages(o->zbud))
+		return;
+	o->counters.walks++;
+	log_add(o->log, (struct mark_row){
+				.mark = MARK_BEGIN, .kind = SIM_WALK_WORKER, .time_ns = o->now });
+	for (int i = 0; i < 8; i++) {
+		int page = naive_zbud_oldest(o->zbud);
+
+		for (int which = 0; which < 2; which++) {
+			int slot = (int)o->zbud->pages[page].slot[which];
+
+			if (!o->zbud->pages[page].chunks[which])
+				continue;
+			if (o->slots[slot].in_memory || o->said.no_wb[o->slots[slot].memcg])
+				break;
+			o_write_back(o, slot);
+		}
+		naive_zbud_put_back(o->zbud, page);
+		if (naive_is_free(o->zbud, page)) {
+			o->unseen = true;
+			break;
+		}
+	}
+	log_add(o->log, (struct mark_row){ .mark = MARK_END });
+}
+
 /* One action of the worker, at its time. */
 static void o_worker_act(struct oracle *o)
 {
 	int written;
 
+	if (o->evicts) {
+		o->counters.shrink_worker_wakeups++;
+		o->worker.queued = false;
+		o->worker.due = UINT64_MAX;
+		o_evict(o);
+		return;
+	}
 	if (o->worker.running &&
-	    (o->worker.failures == 16 || o->worker.drained || o->pool.pages <= o->accept)) {
+	    (o->worker.failures == 16 || o->worker.drained || o_pages(o) <= o->accept)) {
 		o->worker.running = false;
 		o->worker.due = o->worker.queued ? o->worker.due + o->pace.lag_ns : UINT64_MAX;
 		return;
@@ -263,7 +320,7 @@ static void o_worker_act(struct oracle *o)
 		return;
 	}
 	written = o_shrink(o, o->worker.next_memcg++, o->policy.walk, SIM_WALK_WORKER);
-	o->worker.drained = o->pool.pages <= o->accept;
+	o->worker.drained = o_pages(o) <= o->accept;
 	if (written < 0)
 		return;
 	o->worker.candidates++;
@@ -342,7 +399,10 @@ static bool o_memcg_is_full(const struct oracle *o, int memcg)
 static bool o_refuses_raw(const struct oracle *o, const struct db_event *e, unsigned reason)
 {
 	bool raw = reason == DB_REASON_COMPRESS || e->len == RAW;
+	unsigned longest = o->zbud ? 62 * 64 - o->zbud->header : RAW;
 
+	if ((raw ? RAW : e->len) > longest)
+		return true;
 	if (o->policy.incompressible == SIM_RECORDED)
 		return reason == DB_REASON_COMPRESS;
 	return raw && (o->policy.incompressible == SIM_REJECT || o->said.no_wb[e->memcg]);
@@ -351,7 +411,7 @@ static bool o_refuses_raw(const struct oracle *o, const struct db_event *e, unsi
 static void o_reject(struct oracle *o)
 {
 	o->counters.store_rejected++;
-	if (o->full && o->policy.shrink_enabled)
+	if (o->full && o->policy.shrink_enabled && !o->evicts)
 		o->worker.queued = true;
 }
 
@@ -372,12 +432,17 @@ static bool o_may_store(struct oracle *o, const struct db_event *e, int pages)
 		return false;
 	}
 	if (o_limits_memcgs(o) ? o_memcg_is_full(o, e->memcg) : reason == DB_REASON_MEMCG_LIMIT)
-		ok = o_shrink(o, e->memcg, o->policy.store_walk, SIM_WALK_STORE) > 0;
+		ok = !o->evicts &&
+		     o_shrink(o, e->memcg, o->policy.store_walk, SIM_WALK_STORE) > 0;
 	if (ok) {
-		if (o->pool.pages >= o->limit) {
+		uint64_t counted = o_pages(o) + o->unseen;
+
+		if (o->evicts ? counted > o->limit : counted >= o->limit) {
 			o->counters.pool_limit_hit++;
 			o->full = true;
-		} else if (o->pool.pages <= o->accept) {
+			if (o->evicts && o->policy.shrink_enabled)
+				o->worker.queued = true;
+		} else if (o->evicts ? counted < o->accept : counted <= o->accept) {
 			o->full = false;
 		}
 		ok = !o->full && (outcome == DB_OUT_ZERO || !o_refuses_raw(o, e, reason));
@@ -392,7 +457,8 @@ static bool o_may_store(struct oracle *o, const struct db_event *e, int pages)
 static void o_store(struct oracle *o, int slot, uint16_t memcg, uint16_t len)
 {
 	struct o_slot *s = &o->slots[slot];
-	uint32_t zspage;
+	uint32_t zspage = 0;
+	int handle = 0;
 
 	if (len) {
 		o->memcg_len[memcg] = len;
@@ -400,15 +466,21 @@ static void o_store(struct oracle *o, int slot, uint16_t memcg, uint16_t len)
 		o->counters.guessed_lengths++;
 		len = s->len ? s->len : o->memcg_len[memcg] ? o->memcg_len[memcg] : 2048;
 	}
-	zspage = zs_alloc(&o->pool, len);
-	if (o->pool.pages > o->counters.pool_pages_max)
-		o->counters.pool_pages_max = o->pool.pages;
+	if (o->zbud)
+		handle = naive_zbud_alloc(o->zbud, len, (unsigned)slot);
+	else
+		zspage = zs_alloc(&o->pool, len);
+	if (o_pages(o) > o->counters.pool_pages_max)
+		o->counters.pool_pages_max = o_pages(o);
 	o_release(o, slot);
+	o->unseen = false;
+	o->objects++;
 	*s = (struct o_slot){ .state = SIM_SLOT_ZSWAP,
 			      .memcg = memcg,
 			      .len = len,
 			      .referenced = o->policy.second_chance,
-			      .zspage = zspage };
+			      .zspage = zspage,
+			      .zbud_handle = handle };
 	o_list(o, slot);
 	o->bytes += len;
 	o->counters.zswpout++;
@@ -476,6 +548,13 @@ static void o_out(struct oracle *o, const struct db_event *e)
 		o->part_next++;
 		if (!o->parts_stored)
 			return;
+	}
+	for (int i = slot; o->evicts && i < slot + pages; i++) {
+		bool was_zero = o->slots[i].in_zswap, was_stored = o->slots[i].state == SIM_SLOT_ZSWAP;
+
+		o_release(o, i);
+		if (was_zero || was_stored)
+			o->slots[i].state = SIM_SLOT_FREE;
 	}
 	if ((e->flags & 7) == DB_OUT_ZERO) {
 		bool in_zswap = o->policy.zero == SIM_ZERO_ZSWAP;
@@ -549,6 +628,8 @@ static void o_in(struct oracle *o, const struct db_event *e)
 	struct o_slot *s = &o->slots[slot];
 	unsigned from = e->flags & 7;
 
+	if (e->flags & DB_F_READAHEAD && !o->policy.readahead)
+		return;
 	if (o->direct_open && o->direct_task == e->task)
 		o_end_direct(o);
 	if (from == DB_IN_ERROR)
@@ -562,6 +643,10 @@ static void o_in(struct oracle *o, const struct db_event *e)
 	} else if (s->state == SIM_SLOT_ZSWAP) {
 		o->counters.zswpin++;
 		log_add(o->log, (struct mark_row){ .mark = MARK_LOAD, .len = s->len });
+		if (o->policy.load == SIM_LOAD_KEEP) {
+			s->in_memory = true;
+			return;
+		}
 		o_release(o, slot);
 		s->state = SIM_SLOT_CACHED;
 	} else if (s->state == SIM_SLOT_DISK) {
@@ -666,10 +751,10 @@ static void compare_state(const struct sim *sim, const struct oracle *o)
 {
 	struct sim_state state = sim_state(sim);
 
-	assert_int_equal(state.pool_pages, o->pool.pages);
+	assert_int_equal(state.pool_pages, o_pages(o));
 	assert_int_equal(state.pool_limit_pages, o->limit);
-	assert_int_equal(state.accept_pages, o->accept);
-	assert_int_equal(state.entries, o->pool.objects);
+	assert_int_equal(state.accept_pages, o->accept - (o->evicts && o->accept));
+	assert_int_equal(state.entries, o->objects);
 	assert_int_equal(state.compressed_bytes, o->bytes);
 	assert_int_equal(state.refusing, o->full);
 }
@@ -725,6 +810,8 @@ static struct db_event random_event(uint64_t *random)
 		e.flags = (uint8_t)(random_below(random, 20) ? random_below(random, 3) : DB_IN_ERROR);
 		if (random_below(random, 30) == 0)
 			e.flags |= DB_F_UNKNOWN;
+		if (random_below(random, 4) == 0)
+			e.flags |= DB_F_READAHEAD;
 		return e;
 	}
 	if (which < 85) {
@@ -791,7 +878,19 @@ static struct pair new_pair(const struct o_case *said, struct sim_pace pace)
 	pair.oracle->limit = policy.pool_bytes ? (uint64_t)policy.pool_bytes / 4096 : 300 * 9 / 100;
 	pair.oracle->accept = pair.oracle->limit *
 			      (uint64_t)(policy.accept_percent < 0 ? 70 : policy.accept_percent) / 100;
-	assert_int_equal(zs_pool_init(&pair.oracle->pool, 4096, SLOTS + 1), ZR_OK);
+	pair.oracle->evicts = policy.evict == SIM_EVICT_POOL;
+	if (pair.oracle->evicts && !policy.pool_bytes)
+		pair.oracle->accept =
+			300ull * (uint64_t)(policy.accept_percent < 0 ? 70 : policy.accept_percent) / 100 *
+			9 / 100;
+	if (policy.zpool == SIM_ZPOOL_ZBUD) {
+		pair.oracle->zbud = calloc(1, sizeof(*pair.oracle->zbud));
+		assert_non_null(pair.oracle->zbud);
+		pair.oracle->zbud->header = pair.oracle->evicts ? 8 : 0;
+	}
+	assert_int_equal(zs_pool_init(&pair.oracle->pool, 4096,
+				      pair.oracle->evicts ? ZS_CHAIN_4 : ZS_CHAIN_8, SLOTS + 1),
+			 ZR_OK);
 	assert_int_equal(sim_new(&policy, &pair.machine, &pair.sim_log->sink, &pair.sim), ZR_OK);
 	return pair;
 }
@@ -801,6 +900,7 @@ static void free_pair(struct pair *pair)
 	sim_free(pair->sim);
 	zs_pool_fini(&pair->oracle->pool);
 	free(pair->oracle->log);
+	free(pair->oracle->zbud);
 	free(pair->oracle);
 	free(pair->sim_log);
 }
@@ -866,6 +966,18 @@ static const struct o_case oracle_cases[] = {
 	{ .policy = "unbatched+pool=1G" },
 	{ .policy = "linux-6.12" },
 	{ .policy = "linux-7.3+pool=150K" },
+	{ .policy = "linux-6.1" },
+	{ .policy = "linux-6.1+accept=100" },
+	{ .policy = "linux-6.1+accept=100+pool=60K" },
+	{ .policy = "linux-6.1+pool=100K+zero=swap+incompressible=store" },
+	{ .policy = "linux-6.1+accept=0+shrink_enabled=0" },
+	{ .policy = "linux-6.1+zpool=zsmalloc+pool=80K" },
+	{ .policy = "linux-6.1+accept=100+pool=50K+wb=off@/a", .no_wb = { [2] = true, [3] = true } },
+	{ .policy = "linux-6.1+zswap_max=12K+pool=1G", .max_pages = { 3, 0, 3, 3 } },
+	{ .policy = "unbatched+zpool=zbud+pool=150K" },
+	{ .policy = "linux-6.12+load=keep+pool=100K" },
+	{ .policy = "unbatched+load=keep+shrinker=on+second_chance=off+pool=120K" },
+	{ .policy = "unbatched+readahead=off" },
 	{ .policy = "unbatched+zero=zswap+incompressible=store" },
 	{ .policy = "unbatched+incompressible=reject+pool=150K" },
 	{ .policy = "unbatched+wb=off@/a", .no_wb = { [2] = true, [3] = true } },

@@ -30,6 +30,7 @@ static const struct sim_policy base = {
 	.large = SIM_RECORDED,
 	.incompressible = SIM_RECORDED,
 	.zero = SIM_RECORDED,
+	.readahead = true,
 	.second_chance = true,
 };
 
@@ -50,13 +51,19 @@ static const struct sim_preset presets[] = {
 	  "batched, and the disk slot is chosen at the write, as a virtual swap layer would" },
 	{ "sorted", "batch=on+order=sorted",
 	  "batched, and each walk writes its pages in the order of their slots (no kernel does)" },
+	{ "linux-6.1",
+	  "direct_batch=off+evict=pool+zpool=zbud+load=keep+large=reject+incompressible=reject+"
+	  "zero=zswap+shrinker=off+second_chance=off",
+	  "zbud evicts its oldest page, one each time a store finds the pool over its limit" },
 	{ "linux-6.12",
 	  "direct_batch=off+walk=1+store_walk=1+large=reject+incompressible=reject+zero=swap",
 	  "one entry a shrink call; large folios and pages that do not compress go to the disk" },
 	{ "linux-7.3",
 	  "direct_batch=on+walk=32+store_walk=32+large=store+incompressible=store+zero=swap",
 	  "up to 32 entries a shrink call; large folios page by page, any page is stored" },
-	{ "as-recorded", "direct_batch=recorded+walk=recorded+store_walk=recorded",
+	{ "as-recorded",
+	  "direct_batch=recorded+walk=recorded+store_walk=recorded+evict=recorded+zpool=recorded+"
+	  "load=recorded",
 	  "the kernel that made the recording, with its settings" },
 	{ NULL, NULL, NULL },
 };
@@ -66,9 +73,13 @@ static const struct sim_preset presets[] = {
 static const struct {
 	uint32_t before; /* 100 * major + minor */
 	int32_t walk, direct_batch;
+	enum sim_evict evict;
+	enum sim_load load;
 } kernels[] = {
-	{ 703, 1, 1 },
-	{ UINT32_MAX, BATCH_ON, BATCH_ON },
+	{ 605, 1, 1, SIM_EVICT_POOL, SIM_LOAD_KEEP },
+	{ 609, 1, 1, SIM_EVICT_LRU, SIM_LOAD_KEEP },
+	{ 703, 1, 1, SIM_EVICT_LRU, SIM_LOAD_FREE },
+	{ UINT32_MAX, BATCH_ON, BATCH_ON, SIM_EVICT_LRU, SIM_LOAD_FREE },
 };
 
 void sim_policy_settle(struct sim_policy *policy, const struct sim_machine *machine)
@@ -84,21 +95,30 @@ void sim_policy_settle(struct sim_policy *policy, const struct sim_machine *mach
 		policy->store_walk = kernels[k].walk;
 	if (policy->direct_batch == SIM_RECORDED)
 		policy->direct_batch = kernels[k].direct_batch;
+	if (policy->evict == SIM_RECORDED)
+		policy->evict = kernels[k].evict;
+	if (policy->load == SIM_RECORDED)
+		policy->load = kernels[k].load;
+	if (policy->zpool == SIM_RECORDED)
+		policy->zpool = machine->zbud ? SIM_ZPOOL_ZBUD : SIM_ZPOOL_ZSMALLOC;
 	if (policy->drive == SIM_DRIVE_DEMAND)
 		return;
 	/* What does not matter under recorded writebacks. */
 	policy->large = policy->incompressible = policy->zero = SIM_RECORDED;
 	policy->n_rules = 0;
+	policy->readahead = true;
 }
 
 /* Words of the design that this version does not have; refused by name instead of "unknown". */
-static const char *const later_presets[] = { "linux-6.1", NULL };
-static const char *const later_knobs[] = { "compressor", "readahead", NULL };
+static const char *const later_knobs[] = { "compressor", NULL };
 
 static const char *const order_names[] = { "lru", "sorted", "cluster", NULL };
 static const char *const slots_names[] = { "recorded", "vswap", NULL };
 static const char *const fate_names[] = { "reject", "store", NULL };
 static const char *const zero_names[] = { "swap", "zswap", NULL };
+static const char *const evict_names[] = { "lru", "pool", NULL };
+static const char *const zpool_names[] = { "zsmalloc", "zbud", NULL };
+static const char *const load_names[] = { "free", "keep", NULL };
 static const char *const sched_names[] = { "none", "mq-deadline", NULL };
 
 enum knob_id {
@@ -117,6 +137,10 @@ enum knob_id {
 	KNOB_LARGE,
 	KNOB_INCOMPRESSIBLE,
 	KNOB_ZERO,
+	KNOB_EVICT,
+	KNOB_ZPOOL,
+	KNOB_LOAD,
+	KNOB_READAHEAD,
 	KNOB_WB,
 	KNOB_ZSWAP_MAX,
 	KNOB_SCHED,
@@ -159,6 +183,15 @@ static const struct sim_knob_help knobs[] = {
 				  "they are" },
 	[KNOB_ZERO] = { "zero", "swap|zswap|recorded",
 			"zero-filled pages: known by a map of the slots, or stored in zswap" },
+	[KNOB_EVICT] = { "evict", "lru|pool|recorded",
+			 "who writes back: zswap its oldest entries, or the allocator its oldest page "
+			 "(Linux up to 6.4)" },
+	[KNOB_ZPOOL] = { "zpool", "zsmalloc|zbud|recorded",
+			 "the allocator, by which the pool's pages are counted" },
+	[KNOB_LOAD] = { "load", "free|keep|recorded",
+			"an entry that is loaded: is gone from zswap, or stays until its slot is freed" },
+	[KNOB_READAHEAD] = { "readahead", "on|off",
+			     "refaults of pages that nobody asked for: as recorded, or left out" },
 	[KNOB_WB] = { "wb", "on|off[@CGROUP]",
 		      "may pages of the cgroup (of all) and those below it go to the disk" },
 	[KNOB_ZSWAP_MAX] = { "zswap_max", "BYTES[K|M|G]|max[@CGROUP]",
@@ -391,6 +424,15 @@ static bool set_recorded(enum knob_id knob, struct sim_policy *policy)
 	case KNOB_ZERO:
 		policy->zero = SIM_RECORDED;
 		return true;
+	case KNOB_EVICT:
+		policy->evict = SIM_RECORDED;
+		return true;
+	case KNOB_ZPOOL:
+		policy->zpool = SIM_RECORDED;
+		return true;
+	case KNOB_LOAD:
+		policy->load = SIM_RECORDED;
+		return true;
 	case KNOB_SLOTS:
 		policy->slots = SIM_SLOTS_RECORDED;
 		return true;
@@ -434,6 +476,14 @@ static bool set_knob(enum knob_id knob, char *value, struct sim_policy *policy)
 		return parse_choice(value, fate_names, &policy->incompressible);
 	case KNOB_ZERO:
 		return parse_choice(value, zero_names, &policy->zero);
+	case KNOB_EVICT:
+		return parse_choice(value, evict_names, &policy->evict);
+	case KNOB_ZPOOL:
+		return parse_choice(value, zpool_names, &policy->zpool);
+	case KNOB_LOAD:
+		return parse_choice(value, load_names, &policy->load);
+	case KNOB_READAHEAD:
+		return parse_switch(value, &policy->readahead);
 	case KNOB_WB:
 		return parse_rule(value, (struct sim_rule){ .what = SIM_RULE_WB }, policy);
 	case KNOB_ZSWAP_MAX:
@@ -478,10 +528,6 @@ static enum zr_err unknown_preset(const char *text, const char *word)
 	char names[384];
 
 	list_names(presets, sizeof(presets[0]), names, sizeof(names));
-	if (is_among(later_presets, word))
-		return zr_fail(ZR_BAD_POLICY,
-			       "policy '%s': preset '%s' is not implemented yet; there are: %s", text,
-			       word, names);
 	return zr_fail(ZR_BAD_POLICY,
 		       "policy '%s': '%s' is not a preset, with which a policy begins; there are: %s",
 		       text, word, names);
@@ -646,17 +692,22 @@ static void shrinking_to_text(const struct sim_policy *policy, char *text, size_
 
 static void intake_to_text(const struct sim_policy *policy, char *text, size_t bytes)
 {
-	char large[16], incompressible[16], zero[16];
+	char large[16], incompressible[16], zero[16], evict[16], zpool[16], load[16];
 
 	choice_or(large, sizeof(large), policy->large, fate_names);
 	choice_or(incompressible, sizeof(incompressible), policy->incompressible, fate_names);
 	choice_or(zero, sizeof(zero), policy->zero, zero_names);
-	snprintf(text, bytes, "large=%s+incompressible=%s+zero=%s", large, incompressible, zero);
+	choice_or(evict, sizeof(evict), policy->evict, evict_names);
+	choice_or(zpool, sizeof(zpool), policy->zpool, zpool_names);
+	choice_or(load, sizeof(load), policy->load, load_names);
+	snprintf(text, bytes,
+		 "large=%s+incompressible=%s+zero=%s+evict=%s+zpool=%s+load=%s+readahead=%s", large,
+		 incompressible, zero, evict, zpool, load, policy->readahead ? "on" : "off");
 }
 
 void sim_policy_to_text(const struct sim_policy *policy, char *text, size_t bytes)
 {
-	char direct[16], limits[96], shrinking[160], intake[96], rules[512];
+	char direct[16], limits[96], shrinking[160], intake[192], rules[512];
 
 	limits_to_text(policy, limits, sizeof(limits));
 	shrinking_to_text(policy, shrinking, sizeof(shrinking));

@@ -63,6 +63,10 @@ static void presets_mean_what_their_studies_say(void **state)
 	assert_true(p.batch == 32 && !p.plug && p.slots == SIM_SLOTS_VSWAP && p.order == SIM_ORDER_LRU);
 	p = policy_of("sorted");
 	assert_true(p.batch == 32 && p.order == SIM_ORDER_SORTED && p.slots == SIM_SLOTS_RECORDED);
+	p = policy_of("linux-6.1");
+	assert_true(p.evict == SIM_EVICT_POOL && p.zpool == SIM_ZPOOL_ZBUD &&
+		    p.load == SIM_LOAD_KEEP && p.large == SIM_REJECT && p.zero == SIM_ZERO_ZSWAP &&
+		    p.incompressible == SIM_REJECT && p.shrinker == 0 && p.batch == 1);
 	p = policy_of("linux-6.12");
 	assert_true(p.walk == 1 && p.store_walk == 1 && p.batch == 1 && p.large == SIM_REJECT &&
 		    p.incompressible == SIM_REJECT && p.zero == SIM_ZERO_SWAP);
@@ -102,18 +106,26 @@ static void what_is_left_to_the_recorded_kernel_is_as_in_it(void **state)
 {
 	static const struct {
 		uint32_t kernel;
-		int32_t walk, direct_batch;
-	} cases[] = { { 612, 1, 1 }, { 702, 1, 1 }, { 703, 32, 32 }, { 0, 32, 32 } };
+		int32_t walk, direct_batch, evict, load;
+	} cases[] = { { 601, 1, 1, SIM_EVICT_POOL, SIM_LOAD_KEEP },
+		      { 608, 1, 1, SIM_EVICT_LRU, SIM_LOAD_KEEP },
+		      { 612, 1, 1, SIM_EVICT_LRU, SIM_LOAD_FREE },
+		      { 702, 1, 1, SIM_EVICT_LRU, SIM_LOAD_FREE },
+		      { 703, 32, 32, SIM_EVICT_LRU, SIM_LOAD_FREE },
+		      { 0, 32, 32, SIM_EVICT_LRU, SIM_LOAD_FREE } };
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		struct sim_machine machine = { .kernel = cases[i].kernel };
+		struct sim_machine machine = { .kernel = cases[i].kernel, .zbud = i & 1 };
 		struct sim_policy p = policy_of("as-recorded+store_walk=5");
 
 		sim_policy_settle(&p, &machine);
 		assert_int_equal(p.walk, cases[i].walk);
 		assert_int_equal(p.store_walk, 5);
 		assert_int_equal(p.direct_batch, cases[i].direct_batch);
+		assert_int_equal(p.evict, cases[i].evict);
+		assert_int_equal(p.load, cases[i].load);
+		assert_int_equal(p.zpool, i & 1 ? SIM_ZPOOL_ZBUD : SIM_ZPOOL_ZSMALLOC);
 	}
 }
 
@@ -125,7 +137,6 @@ static void bad_words_are_named_with_what_there_is(void **state)
 		{ "", "begins" },
 		{ "nosuch", "'nosuch' is not a preset" },
 		{ "batch=on", "is not a preset" },
-		{ "linux-6.1", "'linux-6.1' is not implemented yet" },
 		{ "batched+nosuch=1", "'nosuch' is not a knob" },
 		{ "batched+", NULL },
 		{ "batched+batch", "off|on|N" },
@@ -145,7 +156,9 @@ static void bad_words_are_named_with_what_there_is(void **state)
 		{ "batched+pool=1Q", "PCT%" },
 		{ "batched+pool=1KK", "PCT%" },
 		{ "batched+pool=9000000000G", "PCT%" },
-		{ "batched+readahead=on", "not implemented yet" },
+		{ "batched+compressor=lz4", "not implemented yet" },
+		{ "batched+readahead=maybe", "on|off" },
+		{ "batched+zpool=z3fold", "zsmalloc|zbud" },
 		{ "batched+sched=cfq", "none|mq-deadline" },
 		{ "batched+nomerges=3", "0|1|2" },
 		{ "batched+wb=off@job", "on|off[@CGROUP]" },

@@ -45,6 +45,13 @@ enum sim_fate { SIM_REJECT, SIM_STORE };
 /* Where zero-filled pages are known: by a map of the swap slots, or as entries of zswap without an object. */
 enum sim_zero { SIM_ZERO_SWAP, SIM_ZERO_ZSWAP };
 
+/* Who chooses what a full pool writes back: zswap's lists of entries, or the allocator its own oldest page (up to
+ * Linux 6.4, with all that went with it: see evict.c). What the pool's pages are counted by. Whether a refault takes
+ * the entry out of zswap or leaves it until the slot is freed. */
+enum sim_evict { SIM_EVICT_LRU, SIM_EVICT_POOL };
+enum sim_zpool { SIM_ZPOOL_ZSMALLOC, SIM_ZPOOL_ZBUD };
+enum sim_load { SIM_LOAD_FREE, SIM_LOAD_KEEP };
+
 enum sim_sched { SIM_SCHED_NONE, SIM_SCHED_MQ_DEADLINE };
 
 /* A setting of one cgroup and, in effect, of those below it. */
@@ -73,6 +80,8 @@ struct sim_policy {
 	bool second_chance;
 	int32_t large, incompressible; /* enum sim_fate, or SIM_RECORDED */
 	int32_t zero;		       /* enum sim_zero, or SIM_RECORDED */
+	int32_t evict, zpool, load;    /* enums of these names, or SIM_RECORDED */
+	bool readahead;		       /* off: refaults that nobody asked for are left out */
 	struct sim_rule
 		rules[SIM_RULES_MAX]; /* later ones win; what none speaks of is as recorded */
 	uint32_t n_rules;
@@ -149,6 +158,7 @@ struct sim_machine {
 	uint32_t n_memcgs, n_areas; /* highest id + 1 */
 	uint64_t area_slots[DB_AREA_MAX + 1];
 	uint32_t kernel; /* 100 * major + minor of the release; 0 = not known */
+	bool zbud;	 /* its pool was of zbud (or z3fold, which is taken for it) */
 	/* By the first pass over the events, in its arena. */
 	struct sim_learnt learnt;
 	const struct db_memcg *memcgs; /* the cgroups that have a path, ascending by id */

@@ -6,7 +6,8 @@
  * bit loses it and goes to the tail, the second chance; one without is written back. The list is live: in
  * a walk longer than the list, entries that were passed over come round again and are written. One corner
  * of the kernel's iteration is kept: a referenced entry that is alone on its list ends the walk, since the
- * iteration has looked past it before it moves.
+ * iteration has looked past it before it moves. An entry whose page is in memory too (load=keep) cannot be written
+ * back and goes to the tail; it ends a walk of the shrinker.
  *
  * order=sorted tells the sink the pages of a walk when it is over, in the order of their slots. order=cluster
  * goes on, after each entry written, with the pages in the slots behind it as long as they are in the pool
@@ -96,7 +97,7 @@ static void write_popped(struct sim *sim, uint32_t index)
 {
 	struct slot *slot = &sim->slots[index];
 
-	zs_free(&sim->pool, (uint32_t)slot->data);
+	sim_pool_free(sim, slot);
 	sim_charge(sim, slot->memcg, -(int64_t)slot->len);
 	count_write_back(sim, index);
 	sim_walk_write(sim, index);
@@ -104,7 +105,9 @@ static void write_popped(struct sim *sim, uint32_t index)
 
 static bool is_entry_of(const struct sim *sim, uint16_t memcg, uint32_t index)
 {
-	return sim->slots[index].state == SIM_SLOT_ZSWAP && sim->slots[index].memcg == memcg;
+	const struct slot *slot = &sim->slots[index];
+
+	return slot->state == SIM_SLOT_ZSWAP && slot->memcg == memcg && !slot->in_memory;
 }
 
 /* order=cluster: what follows the slot in the pool, at most `most` pages; returns how many. */
@@ -138,6 +141,12 @@ uint32_t sim_walk(struct sim *sim, uint16_t memcg, uint32_t budget, enum sim_wal
 		budget--;
 		if (sim->slots[index].referenced) {
 			if (!pass_over(sim, memcg, index))
+				break;
+			continue;
+		}
+		if (sim->slots[index].in_memory) {
+			lru_append(&sim->lru, memcg, index);
+			if (kind == SIM_WALK_SHRINKER)
 				break;
 			continue;
 		}

@@ -2,6 +2,10 @@
 /*
  * Swap-outs: which folios the pool takes, and where the others go (Linux 6.12 to 7.3).
  *
+ * Under evict=pool what the slot held before leaves first, whatever becomes of the store; the limit's tests are
+ * strict; a full cgroup refuses without shrinking; and only a store that finds the pool over its limit, not one that
+ * is refused until it has drained, queues the worker (Linux 6.1).
+ *
  * Every recorded swap-out is put before the model's own limit: at or above it the pool is full and stays
  * so until a later store finds it at or below the accept threshold. Only that decision is the model's; of
  * a recorded rejection
@@ -67,10 +71,13 @@ static enum db_reason reason_of(struct sim *sim, const struct db_event *event)
 /* The limit with hysteresis; looked at once a store, also by stores that then fail. */
 static bool is_below_limit(struct sim *sim)
 {
-	if (sim->pool.pages >= sim->limit_pages) {
+	uint64_t pages = sim_pool_counted(sim);
+
+	if (pages >= sim->full_at) {
 		sim->counters.pool_limit_hit++;
 		sim->full = true;
-	} else if (sim->full && sim->pool.pages <= sim->accept_pages) {
+		sim->worker.queued |= sim->pool_evicts && sim->policy.shrink_enabled;
+	} else if (sim->full && pages < sim->accept_below) {
 		sim->full = false;
 	}
 	return !sim->full;
@@ -85,7 +92,9 @@ static bool is_over_memcg_limit(const struct sim *sim, const struct db_event *ev
 
 static bool passes_memcg_limit(struct sim *sim, const struct db_event *event, enum db_reason reason)
 {
-	return !is_over_memcg_limit(sim, event, reason) ||
+	if (!is_over_memcg_limit(sim, event, reason))
+		return true;
+	return !sim->pool_evicts &&
 	       sim_shrink_memcg(sim, event->memcg, (uint32_t)sim->policy.store_walk,
 				SIM_WALK_STORE) == DB_SHRINK_OK;
 }
@@ -104,9 +113,18 @@ static bool is_incompressible(const struct sim *sim, const struct db_event *even
 	bool zero = db_flags_outcome(event->flags) == DB_OUT_ZERO;
 	bool raw = reason == DB_REASON_COMPRESS || (!zero && event->len >= sim->machine.page_size);
 
+	if (!zero && (raw ? sim->machine.page_size : event->len) > sim->len_max)
+		return true;
 	if (!raw || sim->policy.incompressible == SIM_RECORDED)
 		return reason == DB_REASON_COMPRESS;
 	return sim->policy.incompressible == SIM_REJECT || sim->memcgs[event->memcg].no_writeback;
+}
+
+/* A refusal wakes the worker of a pool that is full, whatever it was refused for. */
+static void count_refusal(struct sim *sim)
+{
+	sim->counters.store_rejected++;
+	sim->worker.queued |= sim->full && sim->policy.shrink_enabled && !sim->pool_evicts;
 }
 
 static bool may_store(struct sim *sim, const struct db_event *event, uint32_t pages,
@@ -129,9 +147,7 @@ static bool may_store(struct sim *sim, const struct db_event *event, uint32_t pa
 	if (stored)
 		sim->counters.store_succeeded++;
 	else
-		sim->counters.store_rejected++;
-	if (!stored && sim->full && sim->policy.shrink_enabled)
-		sim->worker.queued = true;
+		count_refusal(sim);
 	return stored;
 }
 
@@ -153,16 +169,24 @@ static uint16_t length_of(struct sim *sim, uint32_t index, uint16_t memcg, uint1
 	return sim->memcgs[memcg].len ? sim->memcgs[memcg].len : (uint16_t)(sim->machine.page_size / 2);
 }
 
+static uint64_t alloc_object(struct sim *sim, uint16_t len, uint32_t index)
+{
+	sim->unseen = 0;
+	if (!sim->zbud.records)
+		return zs_alloc(&sim->pool, len);
+	return zbud_alloc(&sim->zbud, len < sim->len_max ? len : sim->len_max, index);
+}
+
 static void put_in_pool(struct sim *sim, uint32_t index, uint16_t memcg, uint16_t len)
 {
 	struct slot *slot = &sim->slots[index];
-	uint32_t zspage = zs_alloc(&sim->pool, len);
+	uint64_t object = alloc_object(sim, len, index), pages = sim_pool_pages(sim);
 
-	if (sim->pool.pages > sim->counters.pool_pages_max)
-		sim->counters.pool_pages_max = sim->pool.pages;
+	if (pages > sim->counters.pool_pages_max)
+		sim->counters.pool_pages_max = pages;
 	if (slot->state == SIM_SLOT_ZSWAP || slot->state == SIM_SLOT_DISK)
 		sim_set_state(sim, index, SIM_SLOT_FREE);
-	*slot = (struct slot){ .data = zspage,
+	*slot = (struct slot){ .data = object,
 			       .state = SIM_SLOT_ZSWAP,
 			       .referenced = sim->policy.second_chance,
 			       .len = len,
@@ -304,9 +328,7 @@ static void fail_folio(struct sim *sim, const struct db_event *part, uint32_t in
 	folio->stored = false;
 	sim->counters.zswpout -= before;
 	sim->counters.store_succeeded--;
-	sim->counters.store_rejected++;
-	if (sim->full && sim->policy.shrink_enabled)
-		sim->worker.queued = true;
+	count_refusal(sim);
 	refuse(sim, &whole, folio->first, before + 1 + folio->left);
 }
 
@@ -365,6 +387,14 @@ static bool take_part(struct sim_folio *folio, const struct db_event *event, uin
 	return true;
 }
 
+/* evict=pool: before the store is even tried. */
+static void drop_old(struct sim *sim, uint32_t index, uint32_t pages)
+{
+	for (uint32_t i = index; i < index + pages; i++)
+		if (sim->slots[i].state == SIM_SLOT_ZSWAP || sim->slots[i].in_zswap)
+			sim_set_state(sim, i, SIM_SLOT_FREE);
+}
+
 void sim_out(struct sim *sim, const struct db_event *event)
 {
 	uint32_t index = sim_index(sim, event->area, event->slot);
@@ -373,6 +403,8 @@ void sim_out(struct sim *sim, const struct db_event *event)
 
 	if (sim->drive.next)
 		sim_drive_touch(sim, event, index, pages);
+	if (sim->pool_evicts && (!part || sim->folio.stored))
+		drop_old(sim, index, pages);
 	if (part && !sim->folio.stored)
 		return; /* went the way of the whole folio */
 	if (is_zero(sim, event))

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { NAIVE_PAGES = 4096 };
+enum { NAIVE_PAGES = 2048 };
 
 struct naive_zbud {
 	uint64_t clock;

@@ -5,7 +5,8 @@
  * A run visits the memcgs round robin, by dense id and going on where the last run stopped, one
  * shrink call each, until the pool is at or below the accept threshold. A memcg without entries is
  * passed over (but its call is counted); a call that wrote nothing is a failure, a whole round
- * without candidates too; the sixteenth failure of a run ends it.
+ * without candidates too; the sixteenth failure of a run ends it. Under evict=pool a run is one page of the pool
+ * (evict.c).
  *
  * Time. In the kernel it is a thread of its own: while it drains, tasks go on and their stores are
  * refused until one of them finds the pool at the threshold. So it has a pace here, learnt from the
@@ -115,7 +116,7 @@ static void end_run(struct sim *sim)
 
 static bool is_drained(const struct sim *sim)
 {
-	return sim->pool.pages <= sim->accept_pages;
+	return sim_pool_pages(sim) <= sim->accept_pages;
 }
 
 static void visit(struct sim *sim)
@@ -145,6 +146,12 @@ static void step(struct sim *sim)
 {
 	struct sim_worker *worker = &sim->worker;
 
+	if (sim->pool_evicts) {
+		begin_run(sim);
+		sim_evict_page(sim);
+		end_run(sim);
+		return;
+	}
 	if (!worker->running) {
 		begin_run(sim);
 	} else if (worker->failures == FAILURES_MAX || worker->drained || is_drained(sim)) {

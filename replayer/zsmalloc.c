@@ -21,6 +21,23 @@ static uint32_t class_index(const struct zs_pool *pool, uint32_t len)
 	return index < ZS_CLASSES ? index : ZS_CLASSES - 1;
 }
 
+static uint16_t zspage_pages_of_4(uint32_t page_size, uint32_t size)
+{
+	uint32_t most = 0;
+	uint16_t best = 1;
+
+	for (uint16_t k = 1; k <= ZS_CHAIN_4; k++) {
+		uint64_t bytes = k * page_size;
+		uint32_t used = (uint32_t)((bytes - bytes % size) * 100 / bytes);
+
+		if (used > most) {
+			most = used;
+			best = k;
+		}
+	}
+	return best;
+}
+
 static uint16_t zspage_pages(uint32_t page_size, uint32_t size)
 {
 	uint32_t least = UINT32_MAX;
@@ -28,7 +45,7 @@ static uint16_t zspage_pages(uint32_t page_size, uint32_t size)
 
 	if ((size & (size - 1)) == 0)
 		return 1;
-	for (uint16_t k = 1; k <= ZS_CHAIN_PAGES; k++) {
+	for (uint16_t k = 1; k <= ZS_CHAIN_8; k++) {
 		uint32_t waste = k * page_size % size;
 
 		if (waste < least) {
@@ -47,7 +64,9 @@ static void make_classes(struct zs_pool *pool)
 		uint32_t size = SMALLEST + ((uint32_t)i << pool->class_shift);
 
 		class->size = size < pool->page_size ? size : pool->page_size;
-		class->pages = zspage_pages(pool->page_size, class->size);
+		class->pages = pool->chain == ZS_CHAIN_4 ?
+				       zspage_pages_of_4(pool->page_size, class->size) :
+				       zspage_pages(pool->page_size, class->size);
 		class->objects = (uint16_t)(class->pages * pool->page_size / class->size);
 		pool->merged[i] = (uint8_t)i;
 		if (i < ZS_CLASSES - 1)
@@ -57,10 +76,12 @@ static void make_classes(struct zs_pool *pool)
 	}
 }
 
-static uint8_t group_by_use(const struct zs_class *class, uint32_t in_use)
+static uint8_t group_by_use(const struct zs_pool *pool, const struct zs_class *class, uint32_t in_use)
 {
 	if (in_use == class->objects)
 		return ZS_GROUP_FULL;
+	if (pool->chain == ZS_CHAIN_4)
+		return in_use ? 1 + (in_use > 3u * class->objects / 4) : 0;
 	return in_use ? (uint8_t)(100 * in_use / class->objects / 10 + 1) : 0;
 }
 
@@ -80,17 +101,19 @@ static enum zr_err make_groups(struct zs_pool *pool)
 	for (int i = 0; i < ZS_CLASSES; i++)
 		for (uint32_t n = 0; n <= pool->classes[i].objects; n++)
 			pool->groups[pool->classes[i].first_group + n] =
-				group_by_use(&pool->classes[i], n);
+				group_by_use(pool, &pool->classes[i], n);
 	return ZR_OK;
 }
 
-enum zr_err zs_pool_init(struct zs_pool *pool, uint32_t page_size, uint32_t objects_max)
+enum zr_err zs_pool_init(struct zs_pool *pool, uint32_t page_size, enum zs_chain chain,
+			 uint32_t objects_max)
 {
 	void *zspages;
 	enum zr_err err;
 
 	memset(pool, 0, sizeof(*pool));
 	pool->page_size = page_size;
+	pool->chain = chain;
 	pool->class_shift = (uint32_t)__builtin_ctz(page_size / 256);
 	pool->capacity = objects_max + 1;
 	pool->used = 1;
@@ -137,12 +160,19 @@ static void unlink_zspage(struct zs_pool *pool, struct zs_class *class, uint32_t
 static void link_zspage(struct zs_pool *pool, struct zs_class *class, uint32_t id)
 {
 	struct zs_page *zspage = &pool->zspages[id];
+	uint32_t head = class->head[zspage->group], next = head;
 
 	zspage->prev = 0;
-	zspage->next = class->head[zspage->group];
-	if (zspage->next)
-		pool->zspages[zspage->next].prev = id;
-	class->head[zspage->group] = id;
+	if (pool->chain == ZS_CHAIN_4 && head && zspage->in_use < pool->zspages[head].in_use) {
+		zspage->prev = head;
+		next = pool->zspages[head].next;
+		pool->zspages[head].next = id;
+	} else {
+		class->head[zspage->group] = id;
+	}
+	zspage->next = next;
+	if (next)
+		pool->zspages[next].prev = id;
 	class->with_room |= (1u << zspage->group) & ~(1u << ZS_GROUP_FULL);
 }
 

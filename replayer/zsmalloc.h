@@ -14,6 +14,10 @@
  * with room: twelve groups by percent in use (0, below 10, ... below 100, full), newest first inside a
  * group; a zspage joins the front of a group when it enters it. The last object to leave frees it.
  *
+ * Linux 6.1 (chain of 4 pages): the k of 1..4 with the most percent in use, whole ones, the smallest such k; also for
+ * powers of two. Three groups below full: empty, up to three quarters in use, above; and a zspage that joins a group whose
+ * first one has more objects goes behind that.
+ *
  * Layout: one 12-byte record a zspage, doubly linked by index inside its group, free records chained;
  * 12 list heads a class. Invariant: pool pages = sum over zspages of their class's pages.
  * What a group is found by is worked out beforehand: the group of each number of objects in use (no division an
@@ -29,7 +33,10 @@
 
 #include "replayer/snapshot.h"
 
-enum { ZS_CLASSES = 255, ZS_GROUPS = 12, ZS_GROUP_FULL = ZS_GROUPS - 1, ZS_CHAIN_PAGES = 8 };
+enum { ZS_CLASSES = 255, ZS_GROUPS = 12, ZS_GROUP_FULL = ZS_GROUPS - 1 };
+
+/* Linux up to 6.2, and since. */
+enum zs_chain { ZS_CHAIN_4 = 4, ZS_CHAIN_8 = 8 };
 
 struct zs_class {
 	uint32_t head[ZS_GROUPS]; /* first zspage of each group; 0 = none */
@@ -51,6 +58,7 @@ struct zs_pool {
 	uint64_t pages;	  /* allocated */
 	uint64_t objects; /* live */
 	uint32_t page_size, class_shift; /* classes are 1 << class_shift bytes apart */
+	enum zs_chain chain;
 	uint32_t free, used; /* chain of free records; records ever used (record 0 is "none") */
 	uint32_t capacity;
 	struct zs_page *zspages;
@@ -61,7 +69,8 @@ struct zs_pool {
 };
 
 /* Room for `objects_max` live objects. A store over an old entry has both for a moment. */
-enum zr_err zs_pool_init(struct zs_pool *pool, uint32_t page_size, uint32_t objects_max);
+enum zr_err zs_pool_init(struct zs_pool *pool, uint32_t page_size, enum zs_chain chain,
+			 uint32_t objects_max);
 void zs_pool_fini(struct zs_pool *pool);
 
 /* The zspage that took an object of `len` payload bytes (1..page size). */

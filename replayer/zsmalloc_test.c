@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * zsmalloc accounting against the published class table of a 4 KiB machine and against a naive model: a
+ * zsmalloc accounting against the published class tables of a 4 KiB machine and against a naive model: a
  * plain array of zspages, searched from one end to the other.
  */
 #include "replayer/test_events.h"
@@ -26,17 +26,32 @@ static const char table[] =
 	"2440:3/5 2504:8/13 2552:5/8 2584:7/11 2712:2/3 2856:7/10 2904:5/7 2968:8/11 3064:3/4 3176:7/9 "
 	"3256:4/5 3400:5/6 3496:6/7 3576:7/8 3624:8/9 4096:1/1";
 
+/* The same, Linux 6.1, chains of up to 4 pages. */
+static const char table_of_4[] =
+	"24:1/128 40:3/256 56:1/64 72:1/51 88:3/128 104:2/73 120:1/32 136:3/85 152:2/51 168:4/93 184:3/64 "
+	"200:2/39 216:4/73 232:1/17 248:1/16 264:1/15 280:1/14 296:3/40 312:4/51 328:1/12 344:2/23 360:1/11 "
+	"376:3/32 392:1/10 408:4/39 424:3/28 440:1/9 456:4/35 472:2/17 488:4/33 504:1/8 520:4/31 536:2/15 "
+	"552:4/29 568:1/7 584:4/27 600:3/20 616:2/13 632:3/19 664:1/6 696:4/23 712:3/17 728:2/11 760:3/16 "
+	"808:1/5 840:4/19 856:3/14 888:2/9 936:3/13 952:4/17 1016:1/4 1080:4/15 1096:3/11 1160:2/7 1208:3/10 "
+	"1240:4/13 1352:1/3 1480:4/11 1528:3/8 1624:2/5 1736:3/7 1800:4/9 2040:1/2 2328:4/7 2440:3/5 2712:2/3 "
+	"3064:3/4 3256:4/5 4096:1/1";
+
 struct row {
 	unsigned payload, pages, objects;
 };
 
-enum { ROWS = 119 };
+enum { ROWS = 119, ROWS_OF_4 = 69 };
 
-static void read_table(struct row rows[ROWS])
+static int rows_of(enum zs_chain chain)
 {
-	const char *at = table;
+	return chain == ZS_CHAIN_4 ? ROWS_OF_4 : ROWS;
+}
 
-	for (int i = 0; i < ROWS; i++) {
+static void read_table(struct row rows[ROWS], enum zs_chain chain)
+{
+	const char *at = chain == ZS_CHAIN_4 ? table_of_4 : table;
+
+	for (int i = 0; i < rows_of(chain); i++) {
 		int used;
 
 		assert_int_equal(sscanf(at, "%u:%u/%u%n", &rows[i].payload, &rows[i].pages,
@@ -56,12 +71,12 @@ static const struct row *row_for(const struct row rows[ROWS], unsigned len)
 	return &rows[i];
 }
 
-static struct zs_pool *new_pool(uint32_t page_size, uint32_t objects)
+static struct zs_pool *new_pool(uint32_t page_size, enum zs_chain chain, uint32_t objects)
 {
 	struct zs_pool *pool = calloc(1, sizeof(*pool));
 
 	assert_non_null(pool);
-	assert_int_equal(zs_pool_init(pool, page_size, objects), ZR_OK);
+	assert_int_equal(zs_pool_init(pool, page_size, chain, objects), ZR_OK);
 	return pool;
 }
 
@@ -71,40 +86,36 @@ static void free_pool(struct zs_pool *pool)
 	free(pool);
 }
 
-static void every_payload_has_the_class_of_the_table(void **state)
+static void check_classes(enum zs_chain chain)
 {
-	struct zs_pool *pool = new_pool(4096, 1);
+	struct zs_pool *pool = new_pool(4096, chain, 1);
+	const struct zs_class *before = NULL;
 	struct row rows[ROWS];
+	int n = 0;
 
-	(void)state;
-	read_table(rows);
+	read_table(rows, chain);
 	for (unsigned len = 1; len <= 4096; len++) {
 		const struct zs_class *class = zs_class_of(pool, len);
 
 		assert_int_equal(class->pages, row_for(rows, len)->pages);
 		assert_int_equal(class->objects, row_for(rows, len)->objects);
+		n += class != before;
+		before = class;
 	}
+	assert_int_equal(n, rows_of(chain));
 	free_pool(pool);
 }
 
-static void a_4_kib_machine_has_119_classes(void **state)
+static void every_payload_has_the_class_of_the_table(void **state)
 {
-	struct zs_pool *pool = new_pool(4096, 1);
-	const struct zs_class *before = NULL;
-	int n = 0;
-
 	(void)state;
-	for (unsigned len = 1; len <= 4096; len++) {
-		n += zs_class_of(pool, len) != before;
-		before = zs_class_of(pool, len);
-	}
-	assert_int_equal(n, ROWS);
-	free_pool(pool);
+	check_classes(ZS_CHAIN_8);
+	check_classes(ZS_CHAIN_4);
 }
 
 static void a_64_kib_machine_packs_every_payload(void **state)
 {
-	struct zs_pool *pool = new_pool(65536, 1);
+	struct zs_pool *pool = new_pool(65536, ZS_CHAIN_8, 1);
 
 	(void)state;
 	for (unsigned len = 1; len <= 65535; len += 7) {
@@ -118,14 +129,13 @@ static void a_64_kib_machine_packs_every_payload(void **state)
 	free_pool(pool);
 }
 
-static void a_fresh_fill_takes_whole_zspages(void **state)
+static void fill_each_class(enum zs_chain chain)
 {
 	struct row rows[ROWS];
 
-	(void)state;
-	read_table(rows);
-	for (int i = 0; i < ROWS; i++) {
-		struct zs_pool *pool = new_pool(4096, 1000);
+	read_table(rows, chain);
+	for (int i = 0; i < rows_of(chain); i++) {
+		struct zs_pool *pool = new_pool(4096, chain, 1000);
 
 		for (unsigned n = 1; n <= 600; n++) {
 			zs_alloc(pool, rows[i].payload);
@@ -134,6 +144,13 @@ static void a_fresh_fill_takes_whole_zspages(void **state)
 		}
 		free_pool(pool);
 	}
+}
+
+static void a_fresh_fill_takes_whole_zspages(void **state)
+{
+	(void)state;
+	fill_each_class(ZS_CHAIN_8);
+	fill_each_class(ZS_CHAIN_4);
 }
 
 /* ------------------------------------------------------------------------------------ naive model */
@@ -148,28 +165,57 @@ struct naive_zspage {
 };
 
 struct naive {
+	enum zs_chain chain;
 	struct row rows[ROWS];
 	struct naive_zspage zspages[OBJECTS];
 	uint64_t clock;
 };
 
-/* 0 for 0%, 1 for under 10%, ... 10 for under 100%, 11 for 100%. */
-static int naive_group(const struct naive_zspage *zspage)
+/* 0 for 0%, 1 for under 10%, ... 10 for under 100%, 11 for 100%. Of 6.1: 0, up to 75%, under 100%, 100%. */
+static int naive_group(const struct naive *naive, const struct naive_zspage *zspage)
 {
+	unsigned objects = zspage->class->objects;
+
 	if (zspage->in_use == 0)
 		return 0;
-	for (int tenth = 1; tenth <= 10; tenth++)
-		if (zspage->in_use * 10 < (unsigned)tenth * zspage->class->objects)
+	if (zspage->in_use == objects)
+		return 11;
+	if (naive->chain == ZS_CHAIN_4)
+		return zspage->in_use > objects * 3 / 4 ? 2 : 1;
+	for (int tenth = 1; tenth < 10; tenth++)
+		if (zspage->in_use * 10 < (unsigned)tenth * objects)
 			return tenth;
-	return 11;
+	return 10;
+}
+
+/* The one that came last of those in the same group. */
+static struct naive_zspage *naive_head(struct naive *naive, const struct naive_zspage *zspage)
+{
+	struct naive_zspage *head = NULL;
+
+	for (int i = 0; i < OBJECTS; i++) {
+		struct naive_zspage *z = &naive->zspages[i];
+
+		if (z != zspage && z->in_use && z->class == zspage->class && z->group == zspage->group &&
+		    (!head || z->joined > head->joined))
+			head = z;
+	}
+	return head;
 }
 
 static void naive_move(struct naive *naive, struct naive_zspage *zspage)
 {
-	if (zspage->group == naive_group(zspage))
+	struct naive_zspage *head;
+
+	if (zspage->group == naive_group(naive, zspage))
 		return;
-	zspage->group = naive_group(zspage);
+	zspage->group = naive_group(naive, zspage);
 	zspage->joined = ++naive->clock;
+	if (naive->chain == ZS_CHAIN_8)
+		return;
+	head = naive_head(naive, zspage); /* which stays in front of one that is emptier */
+	if (head && zspage->in_use < head->in_use)
+		head->joined = ++naive->clock;
 }
 
 static int naive_alloc(struct naive *naive, unsigned len)
@@ -227,17 +273,17 @@ static void remove_random(struct zs_pool *pool, struct naive *naive, struct obje
 	live[i] = live[--*n];
 }
 
-static void pages_agree_with_the_naive_model_after_random_frees(void **state)
+static void race_naive_model(enum zs_chain chain)
 {
 	struct naive *naive = calloc(1, sizeof(*naive));
 	struct object *live = calloc(OBJECTS, sizeof(*live));
 	uint32_t n = 0;
 	uint64_t random = 12345;
 
-	(void)state;
 	assert_true(naive && live);
-	read_table(naive->rows);
-	struct zs_pool *pool = new_pool(4096, OBJECTS);
+	naive->chain = chain;
+	read_table(naive->rows, chain);
+	struct zs_pool *pool = new_pool(4096, chain, OBJECTS);
 	for (int i = 0; i < 12000; i++) {
 		/* Waves: mostly filling, then mostly draining. */
 		uint32_t fill = i / 1500 % 2 ? 35 : 65;
@@ -262,11 +308,17 @@ static void pages_agree_with_the_naive_model_after_random_frees(void **state)
 	free(live);
 }
 
+static void pages_agree_with_the_naive_model_after_random_frees(void **state)
+{
+	(void)state;
+	race_naive_model(ZS_CHAIN_8);
+	race_naive_model(ZS_CHAIN_4);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_payload_has_the_class_of_the_table),
-		cmocka_unit_test(a_4_kib_machine_has_119_classes),
 		cmocka_unit_test(a_64_kib_machine_packs_every_payload),
 		cmocka_unit_test(a_fresh_fill_takes_whole_zspages),
 		cmocka_unit_test(pages_agree_with_the_naive_model_after_random_frees),
