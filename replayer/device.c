@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <liburing.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +15,7 @@
 #include "replayer/device_guard.h"
 #include "replayer/pages.h"
 
-enum { OPS = 512, BUFFER_PAGES = 1024, READS = 64, CONTENT_SEED = 1, STATISTICS_TRIES = 10000 };
+enum { OPS = 512, BUFFER_PAGES = 1024, READS = 64, CONTENT_SEED = 1 };
 
 /* Behind the pages of writes: one a read, one that nobody reads. */
 enum { READ_PAGE = BUFFER_PAGES, SCRATCH_PAGE = READ_PAGE + READS, ALL_PAGES };
@@ -75,9 +74,9 @@ struct device {
 	uint32_t in_flight; /* entries in the kernel */
 
 	struct device_report report;
-	struct device_statistics before;
 	bool has_corpus;
 	struct content_fit fit_before;
+	struct account account;
 };
 
 static struct device *device_of(struct swapio_target *target)
@@ -618,6 +617,7 @@ static enum zr_err prepare_device(struct device *device, const struct device_opt
 		err = device_file_open(options->path, options->yes_destroy, &device->file);
 	if (!err)
 		err = make_large_enough(device, options);
+	account_init(&device->account, device->file.is_block, device->file.major, device->file.minor);
 	if (!err)
 		err = make_buffers(device);
 	if (!err)
@@ -658,25 +658,19 @@ struct swapio_target *device_target(struct device *device)
 	return &device->target;
 }
 
+const struct device_file *device_file(const struct device *device)
+{
+	return &device->file;
+}
+
+void device_set_group(struct device *device, const struct cgroup *group)
+{
+	device->account.group = group;
+}
+
 enum zr_err device_error(const struct device *device)
 {
 	return device->err;
-}
-
-/* The kernel counts a request a moment after it has told of its end, and takes it out of those in flight
- * after that. (A flush would be a barrier too, but is itself counted as a write on drives with a cache.) */
-static bool read_statistics(const struct device *device, struct device_statistics *out)
-{
-	if (!device->file.is_block)
-		return false;
-	for (int tries = 0; tries < STATISTICS_TRIES; tries++) {
-		if (!device_statistics(device->file.major, device->file.minor, out))
-			return false;
-		if (!out->in_flight)
-			return true;
-		sched_yield();
-	}
-	return true; /* somebody else keeps the drive busy, and is in the figures anyway */
 }
 
 enum zr_err device_start(struct device *device, enum device_reads reads)
@@ -693,21 +687,25 @@ enum zr_err device_start(struct device *device, enum device_reads reads)
 	device->how_to_read = reads;
 	device->fit_before = content_fit(device->content);
 	memset(&device->report, 0, sizeof(device->report));
-	device->report.counted = read_statistics(device, &device->before);
+	account_begin(&device->account);
+	device->report.counted = measure_get(&device->account.before, "block.write_requests", &(uint64_t){ 0 });
 	return ZR_OK;
 }
 
 void device_look(const struct device *device, struct device_report *out)
 {
-	struct device_statistics now;
+	const struct account *account = &device->account;
+	struct measure now = { 0 };
 
 	*out = device->report;
-	out->counted = device->report.counted &&
-		       device_statistics(device->file.major, device->file.minor, &now);
-	if (!out->counted)
+	if (!device->report.counted)
 		return;
-	out->write_requests = now.write_requests - device->before.write_requests;
-	out->write_merges = now.write_merges - device->before.write_merges;
+	measure_block_file(&now, "block.", account->major, account->minor);
+	out->counted = measure_difference(&account->before, &now, "block.write_requests",
+					  &out->write_requests) &&
+		       measure_difference(&account->before, &now, "block.write_merges",
+					  &out->write_merges);
+	measure_fini(&now);
 }
 
 static void sleep_until(uint64_t until_ns)
@@ -742,23 +740,23 @@ void device_wait(struct device *device, uint64_t until_ns)
 
 enum zr_err device_finish(struct device *device, struct device_report *out)
 {
-	struct device_statistics now;
+	const struct measure *counted = &device->account.counted;
 
 	kick_early(device);
 	while (device->in_flight)
 		wait_one(device);
-	if (device->report.counted && read_statistics(device, &now)) {
-		device->report.write_requests = now.write_requests - device->before.write_requests;
-		device->report.write_merges = now.write_merges - device->before.write_merges;
-	} else {
-		device->report.counted = false;
-	}
 	if (device->has_corpus) {
 		struct content_fit fit = content_fit(device->content);
 
 		device->report.drawn_pages = fit.pages - device->fit_before.pages;
 		device->report.drawn_off_bytes = fit.off_bytes - device->fit_before.off_bytes;
 	}
+	/* Before the flush, which drives with a cache count as a write. */
+	account_end(&device->account);
+	device->report.account = &device->account;
+	device->report.counted =
+		measure_get(counted, "block.write_requests", &device->report.write_requests) &&
+		measure_get(counted, "block.write_merges", &device->report.write_merges);
 	if (!device->err && fdatasync(device->file.fd))
 		keep_error(device, zr_fail_errno(errno, "flushing '%s'", device->path));
 	*out = device->report;
@@ -780,5 +778,6 @@ void device_close(struct device *device)
 	}
 	pages_free(device->slots, device->n_slots, sizeof(*device->slots));
 	content_free(device->content);
+	account_fini(&device->account);
 	free(device);
 }

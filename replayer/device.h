@@ -28,6 +28,8 @@
 #ifndef REPLAYER_DEVICE_H
 #define REPLAYER_DEVICE_H
 
+#include "replayer/account.h"
+#include "replayer/device_guard.h"
 #include "replayer/swapio.h"
 
 struct device_options {
@@ -52,6 +54,7 @@ struct device_report {
 	struct zr_hist read_ns, write_ns; /* latencies of one read, of one write */
 	bool counted; /* the kernel's block statistics were there; else the next two are 0 */
 	uint64_t write_requests, write_merges;
+	const struct account *account; /* all that the kernel counted, until the next pass; NULL before the end */
 };
 
 struct device;
@@ -61,6 +64,12 @@ enum zr_err device_open(const struct device_options *options, struct device **ou
 
 /* The target to give to swapio_init(). */
 struct swapio_target *device_target(struct device *device);
+
+/* What was opened. */
+const struct device_file *device_file(const struct device *device);
+
+/* The control group that this process is in, to be counted too; NULL = none. */
+void device_set_group(struct device *device, const struct cgroup *group);
 
 /* The first failure so far, ZR_OK if none; its sentence is in zr_error_text(). */
 enum zr_err device_error(const struct device *device);

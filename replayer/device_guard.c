@@ -14,6 +14,8 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "replayer/text_file.h"
+
 static const char mark[] = "zreel scratch file: may be overwritten\n";
 
 void device_mark(void *page, size_t bytes)
@@ -120,21 +122,12 @@ bool device_is_swap(const char *swaps, const char *path)
 	return false;
 }
 
-/* A whole small file as text, "" if there is none; free it. NULL: no memory. */
+/* "" if there is none; free it. NULL: no memory. */
 static char *read_text(const char *path)
 {
-	char *text = NULL;
-	size_t size = 0;
-	FILE *file = fopen(path, "re");
+	char *text = text_file_read(path);
 
-	if (!file)
-		return strdup("");
-	if (getdelim(&text, &size, '\0', file) < 0) {
-		free(text);
-		text = strdup("");
-	}
-	fclose(file);
-	return text;
+	return text ? text : strdup("");
 }
 
 static enum zr_err refuse_if_in_use(const char *path, const struct device_file *file)
@@ -302,6 +295,8 @@ static enum zr_err open_file(const char *path, const char *yes_destroy, const st
 {
 	enum zr_err err;
 
+	out->major = major(st->st_dev);
+	out->minor = minor(st->st_dev);
 	if (!S_ISREG(st->st_mode))
 		return zr_fail(ZR_UNSUPPORTED, "'%s' is neither a block device nor a regular file",
 			       path);
@@ -310,6 +305,19 @@ static enum zr_err open_file(const char *path, const char *yes_destroy, const st
 	if (!err)
 		err = open_direct(path, 0, out);
 	return err ? err : check_file(path, yes_destroy, out);
+}
+
+static enum zr_err make_file(const char *path, struct device_file *out)
+{
+	enum zr_err err = open_direct(path, O_CREAT | O_EXCL, out);
+	struct stat st;
+
+	out->created = !err;
+	if (!err && fstat(out->fd, &st) == 0) {
+		out->major = major(st.st_dev);
+		out->minor = minor(st.st_dev);
+	}
+	return err;
 }
 
 enum zr_err device_file_open(const char *path, const char *yes_destroy, struct device_file *out)
@@ -323,8 +331,7 @@ enum zr_err device_file_open(const char *path, const char *yes_destroy, struct d
 		err = S_ISBLK(st.st_mode) ? open_block(path, yes_destroy, &st, out) :
 					    open_file(path, yes_destroy, &st, out);
 	} else if (errno == ENOENT) {
-		err = open_direct(path, O_CREAT | O_EXCL, out);
-		out->created = !err;
+		err = make_file(path, out);
 	} else {
 		err = zr_fail_errno(errno, "looking at '%s'", path);
 	}
@@ -333,25 +340,4 @@ enum zr_err device_file_open(const char *path, const char *yes_destroy, struct d
 		out->fd = -1;
 	}
 	return err;
-}
-
-/* ------------------------------------------------------------------------------------- statistics */
-
-bool device_statistics(uint32_t major, uint32_t minor, struct device_statistics *out)
-{
-	unsigned long long requests, merges, in_flight;
-	char path[64];
-	char *text;
-	bool ok;
-
-	snprintf(path, sizeof(path), "/sys/dev/block/%u:%u/stat", major, minor);
-	text = read_text(path);
-	ok = text && sscanf(text, "%*u %*u %*u %*u %llu %llu %*u %*u %llu", &requests, &merges,
-			    &in_flight) == 3;
-	free(text);
-	if (!ok)
-		return false;
-	*out = (struct device_statistics){ .write_requests = requests, .write_merges = merges,
-					   .in_flight = in_flight };
-	return true;
 }

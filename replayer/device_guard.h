@@ -20,7 +20,7 @@
 struct device_file {
 	int fd; /* O_RDWR | O_DIRECT */
 	bool is_block, created;
-	uint32_t major, minor; /* of a block device */
+	uint32_t major, minor; /* of the block device, or of what holds the file */
 	uint64_t bytes;	       /* size found */
 	char model[128];       /* model and serial, where the kernel tells */
 };
@@ -44,13 +44,5 @@ bool device_is_swap(const char *swaps, const char *path);
 void device_file_describe(const struct stat *st, struct device_file *out);
 
 enum zr_err device_file_open(const char *path, const char *yes_destroy, struct device_file *out);
-
-struct device_statistics {
-	uint64_t write_requests, write_merges; /* completed since boot */
-	uint64_t in_flight;		       /* requests of either direction, now */
-};
-
-/* Of /sys/dev/block/MAJOR:MINOR/stat. False where there is none. */
-bool device_statistics(uint32_t major, uint32_t minor, struct device_statistics *out);
 
 #endif

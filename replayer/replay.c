@@ -23,6 +23,7 @@
 
 #include "replayer/crew.h"
 #include "replayer/device.h"
+#include "replayer/device_env.h"
 #include "replayer/pacer.h"
 #include "replayer/results.h"
 #include "replayer/survey.h"
@@ -43,6 +44,7 @@ struct lane {
 	struct timing_report timing_report;
 	struct series series;
 	struct metrics metrics;
+	char odd[256]; /* in what the device's statistics differ from what was done; "" */
 };
 
 struct replay {
@@ -57,6 +59,9 @@ struct replay {
 	struct timing_plan plan; /* PLAY_MODEL, of the host that is being replayed */
 	char model_origin[320];  /* PLAY_MODEL: where the device comes from */
 	bool stopped; /* by the user */
+	/* PLAY_DEVICE */
+	struct account_group group;
+	char detail[DEVICE_ENV_BYTES];
 };
 
 /* One repetition of one policy on a device. */
@@ -395,10 +400,12 @@ static const char *const target_names[] = {
 };
 
 /* What two runs must have in common to be comparable. */
-static const char *target_detail(const struct play_options *options)
+static const char *target_detail(const struct replay *replay)
 {
+	const struct play_options *options = replay->options;
+
 	if (options->target == PLAY_DEVICE)
-		return options->device;
+		return replay->detail;
 	if (options->target == PLAY_MODEL)
 		return options->time_model ? options->time_model : default_model;
 	return "";
@@ -418,11 +425,13 @@ static enum zr_err store_lane(struct replay *replay, const struct survey_host *h
 			reps = lane->metrics.rows[i].rep + 1;
 	sim_policy_to_text(&lane->settled, knobs, sizeof(knobs));
 	write_note(replay, host, early_end, note, sizeof(note));
+	add_note(note, sizeof(note), lane->odd);
+	add_note(note, sizeof(note), replay->group.why_not);
 	play_pace_to_text(options->pace, options->speed, pace, sizeof(pace));
 	run = (struct db_run){ .policy = lane->policy->text,
 			       .knobs = knobs,
 			       .target = target_names[options->target],
-			       .target_detail = target_detail(options),
+			       .target_detail = target_detail(replay),
 			       .drive = options->drive == SIM_DRIVE_DEMAND ? "demand" :
 										     "writebacks",
 			       .pace = pace,
@@ -517,6 +526,22 @@ static enum zr_err begin_pass(struct pass *pass)
 	return err;
 }
 
+/* Whoever else writes to the device is in its statistics, and so in our figures: that is told at once. */
+static void check_writes(struct pass *pass, const struct device_report *report)
+{
+	const struct play_options *options = pass->replay->options;
+	const struct account_submitted submitted = { .writes = report->write_entries,
+						     .bytes = report->bytes_written };
+	char text[sizeof(pass->lane->odd)];
+
+	account_check(report->account, &submitted, text, sizeof(text));
+	if (!text[0])
+		return;
+	strcpy(pass->lane->odd, text);
+	if (options->say)
+		options->say(options->say_arg, text);
+}
+
 static void keep_figures(struct pass *pass, const struct device_report *report)
 {
 	struct lane *lane = pass->lane;
@@ -545,6 +570,8 @@ static enum zr_err device_pass(struct pass *pass)
 	device_err = device_finish(pass->device, &report);
 	if (pass->rep != WARM_UP) {
 		keep_figures(pass, &report);
+		if (!err && !device_err)
+			check_writes(pass, &report);
 		if (replay->options->live && !err && !device_err && !replay->stopped)
 			tell_live(pass, &report, true);
 	}
@@ -595,6 +622,36 @@ static const uint64_t *device_slots(const struct replay *replay, const struct su
 	return host->top_slots;
 }
 
+static void describe_device(struct replay *replay, const struct device *device)
+{
+	const struct account_group *group = &replay->group;
+	const struct device_env_places places = { .sys = "/sys",
+						  .proc = "/proc",
+						  .cgroup = group->top ? cgroup_root(group->top) : NULL };
+
+	device_env_read(&places, replay->options->device, device_file(device), replay->detail);
+	if (replay->options->no_cpu)
+		device_env_add(replay->detail, "cpu", "off");
+}
+
+/* In a control group of its own, if one is wanted. */
+static enum zr_err account_passes(struct replay *replay, const struct survey_host *host, struct lane *lanes,
+				  struct device *device)
+{
+	struct account_group *group = &replay->group;
+	enum zr_err err = account_group_open(replay->options->cgroup, device_file(device)->is_block, group);
+	enum zr_err closed;
+
+	if (err)
+		return err;
+	device_set_group(device, group->own);
+	describe_device(replay, device);
+	err = device_passes(replay, host, lanes, device);
+	device_set_group(device, NULL);
+	closed = account_group_close(group);
+	return err ? err : closed;
+}
+
 static enum zr_err replay_device(struct replay *replay, const struct survey_host *host,
 				 struct lane *lanes)
 {
@@ -616,7 +673,7 @@ static enum zr_err replay_device(struct replay *replay, const struct survey_host
 	err = device_open(&device_options, &device);
 	if (err)
 		return err;
-	err = device_passes(replay, host, lanes, device);
+	err = account_passes(replay, host, lanes, device);
 	snprintf(early_end, sizeof(early_end), "%s", err ? zr_error_text() : stop_reason(replay));
 	device_close(device);
 	store_err = store_device_lanes(replay, host, lanes, early_end);

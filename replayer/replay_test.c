@@ -395,7 +395,8 @@ static void a_device_replay_measures_and_repeats(void **state)
 		const struct db_run *device = &runs.runs[i], *null = &runs.runs[i + 3];
 
 		assert_string_equal(device->target, "device");
-		assert_string_equal(device->target_detail, trace->target);
+		assert_memory_equal(device->target_detail, trace->target, strlen(trace->target));
+		assert_memory_equal(device->target_detail + strlen(trace->target), "; kernel=", 9);
 		assert_int_equal(device->reps, 2);
 		assert_int_equal(null->reps, 1);
 		assert_false(device->partial);

@@ -320,6 +320,9 @@ struct play_figures {
 	struct play_io io;
 };
 
+/* Whether a replay on a device is counted in a control group of its own; AUTO: on block devices, where it can be. */
+enum play_cgroup { PLAY_CGROUP_AUTO, PLAY_CGROUP_ON, PLAY_CGROUP_OFF };
+
 /* How a replay on a real target is going. Totals are of this pass alone: one policy, one repetition. The pointers
  * are good during the call. */
 struct play_live {
@@ -349,6 +352,7 @@ struct play_options {
 	uint64_t device_bytes;	   /* a regular file is made this large; 0 = what the trace needs */
 	bool no_cpu;		   /* skip the real compression work */
 	const char *corpus;	   /* PLAY_DEVICE: draw the pages from this file; NULL = make them up */
+	enum play_cgroup cgroup;   /* PLAY_DEVICE */
 	const char *note;	   /* begins the note of each run; NULL = none */
 	uint32_t reps;		   /* 0 = 1 */
 	bool warm_up;		   /* PLAY_DEVICE: before them a round that is not kept, as fast as it goes */
@@ -381,8 +385,11 @@ struct play_options {
  * On PLAY_MODEL the I/O goes to a modelled device in virtual time, with iocost and I/O pressure; deterministic too.
  *
  * Figures: counts of the pool model are DB_MODELLED, and so are times on PLAY_MODEL; the I/O plan is DB_PLANNED, times on a device are
- * DB_MEASURED. On a block device write_requests, write_merges and pages_per_write_request come from the
- * kernel's block statistics (DB_MEASURED) and the plan's are beside them as ..._planned.
+ * DB_MEASURED. On a block device write_requests, write_merges, pages_per_write_request and read_requests come from
+ * the kernel's block statistics, and in a control group of its own write_bios and pages_per_write_bio from io.stat and
+ * io_some_us, io_full_us from io.pressure (all DB_MEASURED); the plan's are beside them as ..._planned. The run's
+ * target_detail is the path and the settings of the device, see device_env.h; its note says what could not be
+ * measured, and whether somebody else wrote to the device.
  */
 enum zr_err play_replay(struct db *trace, struct db *results, const struct play_options *options);
 

@@ -96,17 +96,26 @@ static void add_counters(struct metrics *metrics, const struct replay_figures *f
 		  f->counters->zswap_store_calls, DB_MODELLED);
 }
 
+static bool was_counted(const struct replay_figures *f, const char *name, uint64_t *out)
+{
+	return f->report && f->report->account && measure_get(&f->report->account->counted, name, out);
+}
+
 static void add_plan(struct metrics *metrics, const struct replay_figures *f)
 {
 	bool counted = f->report && f->report->counted;
+	bool bios_counted = was_counted(f, "io.wios", &(uint64_t){ 0 });
 	const struct play_io *io = f->io;
 
 	add(metrics, f->rep, "write_contexts", (double)io->write_contexts, DB_PLANNED);
-	add(metrics, f->rep, "write_bios", (double)io->write_bios, DB_PLANNED);
+	add(metrics, f->rep, bios_counted ? "write_bios_planned" : "write_bios", (double)io->write_bios,
+	    DB_PLANNED);
 	add(metrics, f->rep, "write_pages", (double)io->write_pages, DB_PLANNED);
-	add(metrics, f->rep, "read_requests", (double)io->read_requests, DB_PLANNED);
+	add(metrics, f->rep, counted ? "read_requests_planned" : "read_requests", (double)io->read_requests,
+	    DB_PLANNED);
 	add(metrics, f->rep, "read_pages", (double)io->read_pages, DB_PLANNED);
-	add_ratio(metrics, f->rep, "pages_per_write_bio", io->write_pages, io->write_bios, DB_PLANNED);
+	add_ratio(metrics, f->rep, bios_counted ? "pages_per_write_bio_planned" : "pages_per_write_bio",
+		  io->write_pages, io->write_bios, DB_PLANNED);
 	add(metrics, f->rep, counted ? "write_requests_planned" : "write_requests",
 	    (double)io->write_requests, DB_PLANNED);
 	add(metrics, f->rep, counted ? "write_merges_planned" : "write_merges",
@@ -195,6 +204,39 @@ static void add_drift(struct metrics *metrics, const struct replay_figures *f)
 	add_quantiles(metrics, f->rep, &late, DB_MEASURED);
 }
 
+/* What the kernel counted: the counter's name (measure.h), the metric's, and what makes one of the other. */
+static const struct {
+	const char *counter, *metric;
+	double factor;
+} counted_metrics[] = {
+	{ "block.write_sectors", "write_sectors", 1 },
+	{ "block.write_ms", "write_time_us", 1000 },
+	{ "block.read_requests", "read_requests", 1 },
+	{ "block.read_merges", "read_merges", 1 },
+	{ "block.read_sectors", "read_sectors", 1 },
+	{ "block.read_ms", "read_time_us", 1000 },
+	{ "block.busy_ms", "device_busy_us", 1000 },
+	{ "io.wios", "write_bios", 1 },
+	{ "io.rios", "read_bios", 1 },
+	{ "io.cost.usage", "iocost_usage_us", 1 },
+	{ "io.cost.wait", "iocost_wait_us", 1 },
+	{ "pressure.some_us", "io_some_us", 1 },
+	{ "pressure.full_us", "io_full_us", 1 },
+};
+
+/* (No debt: writes of user space never make any.) */
+static void add_counted(struct metrics *metrics, const struct replay_figures *f)
+{
+	uint64_t value;
+
+	for (size_t i = 0; i < sizeof(counted_metrics) / sizeof(counted_metrics[0]); i++)
+		if (was_counted(f, counted_metrics[i].counter, &value))
+			add(metrics, f->rep, counted_metrics[i].metric,
+			    (double)value * counted_metrics[i].factor, DB_MEASURED);
+	if (was_counted(f, "io.wios", &value))
+		add_ratio(metrics, f->rep, "pages_per_write_bio", f->io->write_pages, value, DB_MEASURED);
+}
+
 static void add_device(struct metrics *metrics, const struct replay_figures *f)
 {
 	const struct device_report *report = f->report;
@@ -208,6 +250,7 @@ static void add_device(struct metrics *metrics, const struct replay_figures *f)
 		add_ratio(metrics, f->rep, "pages_per_write_request", f->io->write_pages,
 			  report->write_requests, DB_MEASURED);
 	}
+	add_counted(metrics, f);
 	add(metrics, f->rep, "makespan_us", (double)f->makespan_ns / ns_per_us, DB_MEASURED);
 	add_store_speed(metrics, f, f->makespan_ns, DB_MEASURED);
 	add_quantiles(metrics, f->rep, &reads, DB_MEASURED);

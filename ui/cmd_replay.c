@@ -18,7 +18,7 @@ struct values {
 	struct ui_target target;
 	const char *runs, *yes_destroy, *corpus, *device_model, *pace, *study;
 	uint32_t reps, jobs;
-	int drive;
+	int drive, cgroup;
 	bool no_cpu, no_warm_up, list_policies, json;
 };
 
@@ -48,6 +48,8 @@ static const struct ui_option options[] = {
 	{ "no-cpu", 0, UI_FLAG, MEMBER(no_cpu), NULL, "do the I/O without the decompression work" },
 	{ "corpus", 0, UI_TEXT, MEMBER(corpus), "FILE",
 	  "draw the pages that a device run compresses from FILE, by recorded length" },
+	{ "cgroup", 0, UI_CHOICE, MEMBER(cgroup), "auto|on|off",
+	  "count bios and pressure in a control group of its own; auto: on block devices" },
 	{ "policies", 0, UI_FLAG, MEMBER(list_policies), NULL, "list the presets and knobs, and end" },
 	{ "json", 0, UI_FLAG, MEMBER(json), NULL, "print the results as JSON, as compare does" },
 	{ 0 },
@@ -251,6 +253,7 @@ static enum zr_err replay(struct db *trace, struct db *results, const struct ui_
 		.yes_destroy = values->yes_destroy,
 		.no_cpu = values->no_cpu,
 		.corpus = values->corpus,
+		.cgroup = (enum play_cgroup)values->cgroup,
 		.reps = values->reps,
 		.warm_up = values->reps > 1 && !values->no_warm_up,
 		.drive = values->drive ? SIM_DRIVE_WRITEBACKS : SIM_DRIVE_DEMAND,
