@@ -9,7 +9,7 @@
 
 struct values {
 	const char *baseline;
-	bool all, zeros, json;
+	bool all, unlike, zeros, json;
 };
 
 static const struct ui_option options[] = {
@@ -17,6 +17,8 @@ static const struct ui_option options[] = {
 	  "compare against this policy (the first)" },
 	{ "all", 'a', UI_FLAG, offsetof(struct values, all), NULL,
 	  "show every run, not only the latest of a policy" },
+	{ "unlike", 'u', UI_FLAG, offsetof(struct values, unlike), NULL,
+	  "put runs on unlike devices, kernels, targets or paces into one table, too" },
 	{ "zeros", 0, UI_FLAG, offsetof(struct values, zeros), NULL,
 	  "also show metrics that are 0 everywhere" },
 	{ "json", 0, UI_FLAG, offsetof(struct values, json), NULL, "print the figures as JSON" },
@@ -59,7 +61,9 @@ static enum zr_err run(const struct ui_call *call)
 		err = check_baseline(&results, values->baseline);
 	if (err)
 		return err;
-	ui_results_group(&results, values->all, values->baseline);
+	ui_results_group(&results, &(struct ui_grouping){ .all = values->all,
+							  .unlike = values->unlike,
+							  .baseline = values->baseline });
 	if (!values->json)
 		return ui_results_print_text(&results, call->arena, ui_columns(STDOUT_FILENO, 100),
 					     values->zeros);
@@ -74,11 +78,13 @@ const struct ui_command ui_cmd_compare = {
 	.about =
 		"Prints stored replay runs as tables: one row a metric, one column a policy, mean and standard\n"
 		"deviation over the repetitions, change against the first policy, and a verdict (Welch's t\n"
-		"test, 5% level) where both have at least two repetitions. Runs on different traces or targets\n"
-		"get tables of their own. Every row says whether its figure was measured or planned. Runs of\n"
-		"replay --study are printed as the study's own tables too, beside the published figures.",
+		"test, 5% level) where both have at least two repetitions. Runs on different traces, or on\n"
+		"devices or kernels in another condition, get tables of their own, and what differs is named;\n"
+		"--unlike puts them side by side all the same. Every row says whether its figure was measured,\n"
+		"planned or computed. Runs of replay --study are printed as the study's own tables too.",
 	.example = "  zreel replay compile.zr -p unbatched -p batched --runs runs.zr\n"
 		   "  zreel compare runs.zr\n"
+		   "  zreel compare kernel-a.zr kernel-b.zr --unlike\n"
 		   "  zreel compare runs.zr --json",
 	.options = options,
 	.values_bytes = sizeof(struct values),

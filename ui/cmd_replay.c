@@ -228,7 +228,7 @@ static enum zr_err replay_all(struct db *trace, struct db *results, const struct
 static enum zr_err show(const struct values *values, struct ui_results *made, const char *path,
 			struct zr_arena *arena)
 {
-	ui_results_group(made, true, NULL);
+	ui_results_group(made, &(struct ui_grouping){ .all = true });
 	if (values->json)
 		ui_results_print_json(made, stdout);
 	else

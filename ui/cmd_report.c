@@ -159,7 +159,7 @@ static enum zr_err load_runs(struct job *job)
 	if (!err && policies->n)
 		err = replay_now(job, policies);
 	if (!err)
-		ui_results_group(&job->report.results, false, NULL);
+		ui_results_group(&job->report.results, &(struct ui_grouping){ 0 });
 	return err;
 }
 

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "ui/conditions.h"
 #include "ui/explain_text.h"
 #include "ui/format.h"
 #include "ui/html.h"
@@ -241,13 +242,15 @@ static void put_metric(const struct ui_results_sheet *sheet, uint32_t row, FILE 
 static void put_group_head(const struct ui_results_sheet *sheet, FILE *out)
 {
 	const struct db_run *run = &sheet->runs[0]->run;
+	char target[UI_CONDITION_BYTES];
 
 	fputs("<div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"Comparison\"><table class=\"compare\">"
 	      "<caption>Target ", out);
 	ui_html_text(out, run->target);
-	if (run->target_detail && run->target_detail[0]) {
+	ui_target_name(run, target);
+	if (target[0]) {
 		fputc(' ', out);
-		ui_html_text(out, run->target_detail);
+		ui_html_text(out, target);
 	}
 	fputs(", drive ", out);
 	ui_html_text(out, run->drive);

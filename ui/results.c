@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ui/conditions.h"
 #include "ui/metric.h"
 
 /* One figure out of the repetitions metrics[0..n), which share a name. */
@@ -86,20 +87,14 @@ static bool same_text(const char *a, const char *b)
 	return strcmp(a ? a : "", b ? b : "") == 0;
 }
 
-static bool comparable(const struct db_run *a, const struct db_run *b)
-{
-	return same_text(a->trace_id, b->trace_id) && a->host == b->host &&
-	       same_text(a->target, b->target) && same_text(a->target_detail, b->target_detail) &&
-	       same_text(a->drive, b->drive) && same_text(a->pace, b->pace);
-}
-
-static void assign_groups(struct ui_results *results)
+static void assign_groups(struct ui_results *results, bool unlike)
 {
 	for (uint32_t i = 0; i < results->n; i++) {
 		struct ui_run *run = &results->runs[i];
 		uint32_t j = 0;
 
-		while (j < i && !comparable(&results->runs[j].run, &run->run))
+		while (j < i && !(unlike ? ui_runs_same_input : ui_runs_alike)(&results->runs[j].run,
+									       &run->run))
 			j++;
 		run->group = j < i ? results->runs[j].group : results->n_groups++;
 	}
@@ -125,7 +120,7 @@ static void sort_runs(struct ui_results *results, const char *baseline)
 	}
 }
 
-/* Latest of its policy: no later run with the same policy in the group. */
+/* Latest of its policy: no later run with the same policy among those that are alike. */
 static bool is_latest(const struct ui_results *results, uint32_t i)
 {
 	const struct ui_run *run = &results->runs[i];
@@ -134,7 +129,8 @@ static bool is_latest(const struct ui_results *results, uint32_t i)
 		const struct ui_run *other = &results->runs[j];
 
 		if (j == i || other->group != run->group ||
-		    !same_text(other->run.policy, run->run.policy))
+		    !same_text(other->run.policy, run->run.policy) ||
+		    !ui_runs_alike(&other->run, &run->run))
 			continue;
 		if (other->run.created_realtime_ns > run->run.created_realtime_ns ||
 		    (other->run.created_realtime_ns == run->run.created_realtime_ns && j > i))
@@ -143,12 +139,12 @@ static bool is_latest(const struct ui_results *results, uint32_t i)
 	return true;
 }
 
-void ui_results_group(struct ui_results *results, bool all, const char *baseline)
+void ui_results_group(struct ui_results *results, const struct ui_grouping *grouping)
 {
-	assign_groups(results);
-	sort_runs(results, baseline);
+	assign_groups(results, grouping->unlike);
+	sort_runs(results, grouping->baseline);
 	for (uint32_t i = 0; i < results->n; i++)
-		results->runs[i].shown = all || is_latest(results, i);
+		results->runs[i].shown = grouping->all || is_latest(results, i);
 }
 
 const struct ui_figure *ui_run_figure(const struct ui_run *run, const char *name)

@@ -2,9 +2,11 @@
 /*
  * Stored replay runs, brought into the shape of a comparison.
  *
- * Runs are comparable when they were made on the same trace and host, towards the same target, with the
- * same drive and pace; such runs form a group, and a group is a table. Within a group the latest run of a
- * policy counts (all of them on request). The first run of a group is the baseline.
+ * Runs are alike when they were made on the same trace and host, towards the same target in the same condition (the
+ * settings of a device, the kernel), with the same drive and pace; such runs form a group, and a group is a table. On
+ * request a group takes all runs of one trace, host and drive, however unlike they are, and the table says in what
+ * they differ. Of alike runs the latest of a policy counts (all of them on request). The first run of a group is the
+ * baseline.
  */
 #ifndef UI_RESULTS_H
 #define UI_RESULTS_H
@@ -42,8 +44,13 @@ struct ui_results {
 enum zr_err ui_results_load(struct ui_results *results, struct db *db, int64_t after,
 			    struct zr_arena *arena);
 
-/* Forms the groups; `baseline` (NULL: none) names the policy that goes first. */
-void ui_results_group(struct ui_results *results, bool all, const char *baseline);
+struct ui_grouping {
+	bool all;    /* show runs that a later one of their policy has replaced */
+	bool unlike; /* unlike runs of one trace, host and drive go into one table */
+	const char *baseline; /* the policy that goes first; NULL: none */
+};
+
+void ui_results_group(struct ui_results *results, const struct ui_grouping *grouping);
 
 /* NULL if the run has no such metric. */
 const struct ui_figure *ui_run_figure(const struct ui_run *run, const char *name);

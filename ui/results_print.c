@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ui/conditions.h"
 #include "ui/json.h"
 #include "ui/metric.h"
 #include "ui/results.h"
@@ -17,7 +18,32 @@
 #include "ui/table.h"
 #include "ui/text.h"
 
+/* One shown run of each condition, of a group or (group -1) of all; free it. NULL: none, or no memory. */
+static const struct db_run **unlike_runs(const struct ui_results *results, int64_t group, uint32_t *n)
+{
+	const struct db_run **runs = calloc(2 * (size_t)results->n + 1, sizeof(*runs));
+	uint32_t all = 0;
+
+	*n = 0;
+	if (!runs)
+		return NULL;
+	for (uint32_t i = 0; i < results->n; i++)
+		if (results->runs[i].shown && (group < 0 || results->runs[i].group == group))
+			runs[results->n + all++] = &results->runs[i].run;
+	*n = ui_unlike_runs(runs + results->n, all, runs);
+	return runs;
+}
+
 /* --------------------------------------------------------------------------------------------- JSON */
+
+static void json_differences(const struct ui_results *results, struct ui_json *json)
+{
+	uint32_t n;
+	const struct db_run **runs = unlike_runs(results, -1, &n);
+
+	ui_json_differences(json, "differences", runs, n);
+	free(runs);
+}
 
 static void json_figure(struct ui_json *json, const struct ui_run *base, const struct ui_run *run,
 			const struct ui_figure *figure)
@@ -42,6 +68,7 @@ static void json_run(struct ui_json *json, const struct ui_results *results, con
 	ui_json_text(json, "knobs", run->run.knobs);
 	ui_json_text(json, "target", run->run.target);
 	ui_json_text(json, "target_detail", run->run.target_detail);
+	ui_json_settings(json, "settings", &run->run);
 	ui_json_text(json, "drive", run->run.drive);
 	ui_json_text(json, "pace", run->run.pace);
 	ui_json_text(json, "trace_id", run->run.trace_id);
@@ -68,6 +95,7 @@ void ui_results_print_json(const struct ui_results *results, FILE *out)
 	ui_json_init(&json, out);
 	ui_json_object(&json, NULL);
 	ui_json_number(&json, "level", UI_LEVEL);
+	json_differences(results, &json);
 	ui_json_array(&json, "runs");
 	for (uint32_t i = 0; i < results->n; i++)
 		if (results->runs[i].shown)
@@ -85,7 +113,7 @@ struct sheet {
 	const struct ui_run **runs;
 	const char **names; /* of the metrics that get a row */
 	uint32_t n_runs, n_names, n_zero;
-	bool verdicts, how_used[3], partial, same_reps;
+	bool verdicts, how_used[3], partial, same_reps, unlike;
 };
 
 static int by_rank(const void *a, const void *b)
@@ -167,6 +195,8 @@ static enum zr_err collect(struct sheet *sheet, const struct ui_results *results
 
 		sheet->verdicts = sheet->verdicts || (base > 1 && reps > 1);
 		sheet->same_reps = sheet->same_reps && reps == base;
+		sheet->unlike = sheet->unlike ||
+				!ui_runs_alike(&sheet->runs[0]->run, &sheet->runs[i]->run);
 	}
 	return collect_names(sheet, zeros);
 }
@@ -259,14 +289,39 @@ static void fill_row(struct sheet *sheet, struct ui_table *table, uint32_t row)
 	}
 }
 
+/* What tells a run from another of its policy in a table of unlike ones: the target if they differ in that, else the
+ * file, else its number. */
+static void add_distinction(const struct sheet *sheet, const struct ui_run *run, char *text, size_t bytes)
+{
+	const char *slash = strrchr(run->file, '/');
+	size_t used = strlen(text);
+
+	for (uint32_t i = 0; i < sheet->n_runs; i++) {
+		const struct ui_run *other = sheet->runs[i];
+
+		if (other == run || strcmp(other->run.policy, run->run.policy) != 0)
+			continue;
+		if (strcmp(other->run.target, run->run.target) != 0)
+			snprintf(text + used, bytes - used, " (%s)", run->run.target);
+		else if (strcmp(other->file, run->file) != 0)
+			snprintf(text + used, bytes - used, " (%s)", slash ? slash + 1 : run->file);
+		else
+			snprintf(text + used, bytes - used, " (run %lld)", (long long)run->run.id);
+		return;
+	}
+}
+
 static const char *head_text(const struct sheet *sheet, const struct ui_run *run)
 {
 	char text[200];
+	size_t used;
 
-	int used = snprintf(text, sizeof(text), "%s%s", run->run.policy, run->run.partial ? "*" : "");
-
-	if (!sheet->same_reps && used > 0 && (size_t)used < sizeof(text))
-		snprintf(text + used, sizeof(text) - (size_t)used, " (n=%d)", run->run.reps);
+	snprintf(text, sizeof(text), "%s%s", run->run.policy, run->run.partial ? "*" : "");
+	if (sheet->unlike)
+		add_distinction(sheet, run, text, sizeof(text));
+	used = strlen(text);
+	if (!sheet->same_reps)
+		snprintf(text + used, sizeof(text) - used, " (n=%d)", run->run.reps);
 	return zr_arena_text(sheet->arena, text);
 }
 
@@ -313,18 +368,18 @@ enum zr_err ui_results_sheet(const struct ui_results *results, uint32_t group, s
 	return err;
 }
 
-static void print_heading(const struct sheet *sheet)
+/* All that is the same for runs that are alike. */
+static void print_conditions(const struct sheet *sheet)
 {
 	const struct db_run *run = &sheet->runs[0]->run;
+	char target[UI_CONDITION_BYTES];
 
-	printf("trace ");
-	ui_put_clean(stdout, run->trace_path && run->trace_path[0] ? run->trace_path : "?");
-	printf(" (%.8s), target ", run->trace_id);
+	printf(", target ");
 	ui_put_clean(stdout, run->target);
-	if (run->target_detail && run->target_detail[0]) {
+	ui_target_name(run, target);
+	if (target[0])
 		putchar(' ');
-		ui_put_clean(stdout, run->target_detail);
-	}
+	ui_put_clean(stdout, target);
 	printf(", drive ");
 	ui_put_clean(stdout, run->drive);
 	printf(", pace ");
@@ -333,7 +388,37 @@ static void print_heading(const struct sheet *sheet)
 		printf(", host %u", run->host);
 	if (sheet->same_reps)
 		printf(", n = %d", run->reps);
-	puts("\n");
+	putchar('\n');
+	if (strstr(run->target_detail ? run->target_detail : "", "; ")) {
+		printf("  ");
+		ui_put_settings(stdout, run);
+		putchar('\n');
+	}
+}
+
+static void print_unlike(const struct ui_results *results, uint32_t group)
+{
+	uint32_t n;
+	const struct db_run **runs = unlike_runs(results, group, &n);
+
+	printf("\nUnlike runs, in one table since --unlike asks for it; they differ in ");
+	ui_put_differences(stdout, runs, n);
+	puts(".");
+	free(runs);
+}
+
+static void print_heading(const struct sheet *sheet, const struct ui_results *results, uint32_t group)
+{
+	const struct db_run *run = &sheet->runs[0]->run;
+
+	printf("trace ");
+	ui_put_clean(stdout, run->trace_path && run->trace_path[0] ? run->trace_path : "?");
+	printf(" (%.8s)", run->trace_id);
+	if (sheet->unlike)
+		print_unlike(results, group);
+	else
+		print_conditions(sheet);
+	putchar('\n');
 }
 
 /* The same note of several runs in a row is printed once. */
@@ -379,23 +464,14 @@ static void print_footer(const struct sheet *sheet)
 /* What differs between the groups, so that nobody holds one table against the other unawares. */
 static void print_differences(const struct ui_results *results)
 {
-	const struct db_run *a = &results->runs[0].run;
-	bool trace = false, host = false, target = false, drive = false;
+	uint32_t n;
+	const struct db_run **runs = unlike_runs(results, -1, &n);
 
-	for (uint32_t i = 1; i < results->n; i++) {
-		const struct db_run *b = &results->runs[i].run;
-
-		trace = trace || strcmp(a->trace_id, b->trace_id) != 0;
-		host = host || a->host != b->host;
-		target = target || strcmp(a->target, b->target) != 0 ||
-			 strcmp(a->target_detail ? a->target_detail : "",
-				b->target_detail ? b->target_detail : "") != 0;
-		drive = drive || strcmp(a->drive, b->drive) != 0 ||
-			strcmp(a->pace ? a->pace : "", b->pace ? b->pace : "") != 0;
-	}
-	printf("%u tables: the runs differ in%s%s%s%s and are not comparable across tables.\n\n",
-	       results->n_groups, trace ? " trace" : "", host ? " host" : "", target ? " target" : "",
-	       drive ? " drive or pace" : "");
+	printf("%u tables: the runs differ in ", results->n_groups);
+	ui_put_differences(stdout, runs, n);
+	printf(" and are not comparable across tables%s.\n\n",
+	       n && ui_runs_same_input(runs[0], runs[n - 1]) ? " (--unlike puts them into one)" : "");
+	free(runs);
 }
 
 enum zr_err ui_results_print_text(const struct ui_results *results, struct zr_arena *arena, int width,
@@ -413,7 +489,7 @@ enum zr_err ui_results_print_text(const struct ui_results *results, struct zr_ar
 			return err;
 		if (group)
 			putchar('\n');
-		print_heading(&sheet);
+		print_heading(&sheet, results, group);
 		err = print_table(&sheet, width);
 		if (!err)
 			print_footer(&sheet);

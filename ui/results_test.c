@@ -13,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "ui/conditions.h"
 #include "ui/metric.h"
 #include "ui/results.h"
 #include "ui/table.h"
@@ -55,14 +56,14 @@ struct run_of {
 	double values[3]; /* write_requests of three repetitions */
 };
 
-static void add_run(struct fixture *f, const struct run_of *of)
+static void add_run_in(struct fixture *f, const struct run_of *of, const char *detail)
 {
 	struct db_metric metrics[9];
 	struct db_run run = {
 		.policy = of->policy,
 		.knobs = "batch=1",
 		.target = of->target,
-		.target_detail = "",
+		.target_detail = detail,
 		.drive = "demand",
 		.pace = "asap",
 		.trace_id = of->trace,
@@ -82,10 +83,15 @@ static void add_run(struct fixture *f, const struct run_of *of)
 	assert_int_equal(db_run_add(f->db, &run, metrics, 9, NULL, 0), 0);
 }
 
+static void add_run(struct fixture *f, const struct run_of *of)
+{
+	add_run_in(f, of, "");
+}
+
 static void load(struct fixture *f, bool all, const char *baseline)
 {
 	assert_int_equal(ui_results_load(&f->results, f->db, 0, &f->arena), 0);
-	ui_results_group(&f->results, all, baseline);
+	ui_results_group(&f->results, &(struct ui_grouping){ .all = all, .baseline = baseline });
 }
 
 static void add_study(struct fixture *f)
@@ -145,6 +151,105 @@ static void unlike_runs_are_not_in_one_group(void **state)
 		assert_true(f->results.runs[i].shown);
 	assert_ptr_equal(ui_results_baseline(&f->results, &f->results.runs[2]), &f->results.runs[0]);
 	assert_ptr_equal(ui_results_baseline(&f->results, &f->results.runs[4]), &f->results.runs[4]);
+}
+
+static void add_kernels(struct fixture *f)
+{
+	add_run_in(f, &(struct run_of){ "batched", "device", "aaaa", 1, { 700, 710, 720 } },
+		   "/dev/x; kernel=6.12; scheduler=none; nomerges=0");
+	add_run_in(f, &(struct run_of){ "batched", "device", "aaaa", 2, { 500, 510, 520 } },
+		   "/dev/x; kernel=7.3; scheduler=none; wbt_us=5");
+}
+
+static void runs_on_another_kernel_get_another_table_and_no_verdict(void **state)
+{
+	struct fixture *f = *state;
+
+	add_kernels(f);
+	load(f, false, NULL);
+	assert_int_equal(f->results.n_groups, 2);
+	for (uint32_t i = 0; i < 2; i++)
+		assert_ptr_equal(ui_results_baseline(&f->results, &f->results.runs[i]), &f->results.runs[i]);
+}
+
+static void unlike_runs_come_together_when_asked_for(void **state)
+{
+	struct fixture *f = *state;
+
+	add_kernels(f);
+	add_run_in(f, &(struct run_of){ "batched", "model", "aaaa", 3, { 1, 2, 3 } }, "ssd");
+	add_run_in(f, &(struct run_of){ "batched", "device", "bbbb", 4, { 1, 2, 3 } }, "/dev/x; kernel=7.3");
+	assert_int_equal(ui_results_load(&f->results, f->db, 0, &f->arena), 0);
+	ui_results_group(&f->results, &(struct ui_grouping){ .unlike = true });
+	assert_int_equal(f->results.n_groups, 2);
+	for (uint32_t i = 0; i < 4; i++)
+		assert_true(f->results.runs[i].shown);
+	assert_ptr_equal(ui_results_baseline(&f->results, &f->results.runs[1]), &f->results.runs[0]);
+	assert_int_equal(ui_figure_verdict(ui_run_figure(&f->results.runs[0], "write_requests"),
+					   ui_run_figure(&f->results.runs[1], "write_requests")),
+			 UI_BETTER);
+}
+
+static void what_differs_is_named_in_one_line(void **state)
+{
+	struct fixture *f = *state;
+	const struct db_run *runs[4], *unlike[4];
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	add_kernels(f);
+	add_kernels(f);
+	load(f, true, NULL);
+	for (uint32_t i = 0; i < 4; i++)
+		runs[i] = &f->results.runs[i].run;
+	assert_int_equal(ui_unlike_runs(runs, 4, unlike), 2);
+	assert_int_equal(ui_put_differences(out, unlike, 2), 3);
+	fclose(out);
+	assert_string_equal(text, "kernel (6.12 | 7.3), nomerges (0 | not known), wbt_us (not known | 5)");
+	free(text);
+}
+
+static void a_model_lacks_no_settings_of_a_device(void **state)
+{
+	struct fixture *f = *state;
+	const struct db_run *runs[3];
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	add_run_in(f, &(struct run_of){ "batched", "model", "aaaa", 1, { 1, 2, 3 } }, "ssd");
+	add_kernels(f);
+	load(f, true, NULL);
+	for (uint32_t i = 0; i < 3; i++)
+		runs[i] = &f->results.runs[i].run;
+	assert_int_equal(ui_put_differences(out, runs, 2), 1);
+	fputs(", then ", out);
+	assert_int_equal(ui_put_differences(out, runs, 3), 4);
+	fclose(out);
+	assert_string_equal(text, "target (model | device), then target (model | device), kernel (6.12 | 7.3), "
+				  "nomerges (0 | not known), wbt_us (not known | 5)");
+	free(text);
+}
+
+static void a_setting_cannot_attack_the_screen(void **state)
+{
+	struct db_run run = { .target = "device", .target_detail = "/dev/x; a\x1b[31m=b\x1b[0m; alone; =; ; x=y=z" };
+	struct ui_condition condition;
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+	uint32_t n = 0;
+
+	(void)state;
+	ui_put_settings(out, &run);
+	fclose(out);
+	assert_null(strchr(text, 0x1b));
+	assert_non_null(strstr(text, "x y=z"));
+	free(text);
+	while (ui_condition_at(&run, n, &condition))
+		n++;
+	assert_int_equal(n, 6 + 5);
 }
 
 static void the_latest_run_of_a_policy_counts(void **state)
@@ -255,7 +360,11 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(repetitions_become_mean_and_spread), TEST(the_verdict_knows_which_way_is_better),
-		TEST(unlike_runs_are_not_in_one_group),	  TEST(the_latest_run_of_a_policy_counts),
+		TEST(unlike_runs_are_not_in_one_group),
+		TEST(runs_on_another_kernel_get_another_table_and_no_verdict),
+		TEST(unlike_runs_come_together_when_asked_for), TEST(what_differs_is_named_in_one_line),
+		TEST(a_model_lacks_no_settings_of_a_device),
+		TEST(a_setting_cannot_attack_the_screen), TEST(the_latest_run_of_a_policy_counts),
 		TEST(the_baseline_can_be_chosen),	  TEST(json_has_the_contract_shape),
 		TEST(a_wide_table_wraps_by_groups),	  TEST(units_of_a_row_follow_its_largest_value),
 	};

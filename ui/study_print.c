@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "ui/conditions.h"
 #include "ui/format.h"
 #include "ui/metric.h"
 #include "ui/study.h"
@@ -196,6 +197,7 @@ static void fill_heads(const struct sheet *sheet, const struct found *found, str
 static void print_legend(const struct found *found)
 {
 	const struct db_run *run = &found->runs[0]->run;
+	char target[UI_CONDITION_BYTES];
 
 	puts("\n=: a ratio, comparable as it stands\n"
 	     "%: counts and seconds of another machine and another length of run: compare the "
@@ -209,8 +211,10 @@ static void print_legend(const struct found *found)
 		     "noise.");
 	printf("Here: trace ");
 	ui_put_clean(stdout, run->trace_path && run->trace_path[0] ? run->trace_path : "?");
-	printf(", target %s %s, pace %s", run->target, run->target_detail ? run->target_detail : "",
-	       run->pace ? run->pace : "asap");
+	ui_target_name(run, target);
+	printf(", target %s ", run->target);
+	ui_put_clean(stdout, target);
+	printf(", pace %s", run->pace ? run->pace : "asap");
 	puts(strcmp(run->target, "device") == 0 ? "." : "; planned and modelled, not measured.");
 }
 
