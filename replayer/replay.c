@@ -24,6 +24,7 @@
 #include "replayer/crew.h"
 #include "replayer/device.h"
 #include "replayer/device_env.h"
+#include "replayer/kernel.h"
 #include "replayer/pacer.h"
 #include "replayer/results.h"
 #include "replayer/survey.h"
@@ -56,6 +57,7 @@ struct replay {
 	size_t n_hosts;
 	uint64_t work, work_done; /* events to feed, over all lanes, passes and hosts */
 	uint64_t last_progress_ns, last_live_ns;
+	struct kernel *kernel;	 /* PLAY_KERNEL */
 	struct timing_plan plan; /* PLAY_MODEL, of the host that is being replayed */
 	char model_origin[320];  /* PLAY_MODEL: where the device comes from */
 	bool stopped; /* by the user */
@@ -397,6 +399,7 @@ static const char *const target_names[] = {
 	[PLAY_NULL] = "null",
 	[PLAY_DEVICE] = "device",
 	[PLAY_MODEL] = "model",
+	[PLAY_KERNEL] = "kernel",
 };
 
 /* What two runs must have in common to be comparable. */
@@ -404,6 +407,8 @@ static const char *target_detail(const struct replay *replay)
 {
 	const struct play_options *options = replay->options;
 
+	if (replay->kernel)
+		return kernel_detail(replay->kernel);
 	if (options->target == PLAY_DEVICE)
 		return replay->detail;
 	if (options->target == PLAY_MODEL)
@@ -680,6 +685,51 @@ static enum zr_err replay_device(struct replay *replay, const struct survey_host
 	return err ? err : store_err;
 }
 
+/* ---------------------------------------------------------------------------------------- kernel */
+
+static bool go_on(void *arg, uint64_t events)
+{
+	struct replay *replay = arg;
+
+	replay->work_done += events;
+	report_progress(replay);
+	return !replay->stopped;
+}
+
+static enum zr_err kernel_passes(struct replay *replay, const struct survey_host *host, struct lane *lanes)
+{
+	uint32_t n = replay->options->n_policies;
+	uint32_t passes = n * (replay->options->reps ? replay->options->reps : 1);
+	enum zr_err err = ZR_OK;
+
+	for (uint32_t i = 0; i < n; i++)
+		lane_settle(&lanes[i], &replay->policies[i], &host->machine);
+	for (uint32_t pass = 0; pass < passes && !err && !replay->stopped; pass++) {
+		struct lane *lane = &lanes[pass % n];
+
+		lane->series = (struct series){ 0 };
+		err = kernel_play(replay->kernel, &(struct kernel_pass){ .trace = replay->trace,
+									 .host = host,
+									 .policy = lane->policy,
+									 .rep = (int32_t)(pass / n),
+									 .go_on = go_on,
+									 .arg = replay,
+									 .metrics = &lane->metrics,
+									 .series = &lane->series });
+	}
+	return err;
+}
+
+static enum zr_err replay_kernel(struct replay *replay, const struct survey_host *host, struct lane *lanes)
+{
+	enum zr_err err = kernel_passes(replay, host, lanes), store_err;
+	char early_end[1024];
+
+	snprintf(early_end, sizeof(early_end), "%s", err ? zr_error_text() : stop_reason(replay));
+	store_err = store_device_lanes(replay, host, lanes, early_end);
+	return err ? err : store_err;
+}
+
 /* ------------------------------------------------------------------------------------------- all */
 
 static enum zr_err parse_policies(struct replay *replay)
@@ -711,6 +761,8 @@ static void size_up_work(struct replay *replay)
 
 	if (options->target == PLAY_DEVICE)
 		passes *= (options->reps ? options->reps : 1) + options->warm_up;
+	if (options->target == PLAY_KERNEL && options->reps)
+		passes *= options->reps;
 	for (size_t i = 0; i < replay->n_hosts; i++)
 		replay->work += events_of(replay, &replay->hosts[i]) * passes;
 }
@@ -723,8 +775,11 @@ static enum zr_err replay_host(struct replay *replay, const struct survey_host *
 
 	if (!lanes)
 		return zr_fail(ZR_NOMEM, "replaying under %u policies: no memory", n);
-	err = replay->options->target == PLAY_DEVICE ? replay_device(replay, host, lanes) :
-						       replay_null(replay, host, lanes);
+	if (replay->kernel)
+		err = replay_kernel(replay, host, lanes);
+	else
+		err = replay->options->target == PLAY_DEVICE ? replay_device(replay, host, lanes) :
+							       replay_null(replay, host, lanes);
 	for (uint32_t i = 0; i < n; i++)
 		lane_fini(&lanes[i]);
 	free(lanes);
@@ -741,6 +796,8 @@ static enum zr_err read_pace(struct replay *replay)
 	const char *model = options->time_model ? options->time_model : default_model;
 	enum zr_err err;
 
+	if (options->target == PLAY_KERNEL && options->pace == PLAY_CLOSED)
+		return zr_fail(ZR_USAGE, "on the running kernel a pace is asap, recorded or scaled:X, not closed");
 	if (options->target == PLAY_NULL && options->pace != PLAY_ASAP)
 		return zr_fail(ZR_UNSUPPORTED,
 			       "on null there is no time to keep to, it goes as fast as it can (--pace "
@@ -770,12 +827,15 @@ enum zr_err play_replay(struct db *trace, struct db *results, const struct play_
 
 	if (!err)
 		err = read_pace(&replay);
+	if (!err && options->target == PLAY_KERNEL)
+		err = kernel_open(options, &replay.kernel);
 	if (!err)
 		err = survey_trace(trace, &replay.arena, &replay.hosts, &replay.n_hosts);
 	if (!err)
 		size_up_work(&replay);
 	for (size_t i = 0; i < replay.n_hosts && !err && !replay.stopped; i++)
 		err = replay_host(&replay, &replay.hosts[i]);
+	kernel_close(replay.kernel);
 	zr_arena_fini(&replay.arena);
 	return err;
 }

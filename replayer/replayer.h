@@ -300,7 +300,7 @@ struct play_io {
 
 /* ------------------------------------------------------------------------------------------ replay */
 
-enum play_target { PLAY_NULL, PLAY_DEVICE, PLAY_MODEL };
+enum play_target { PLAY_NULL, PLAY_DEVICE, PLAY_MODEL, PLAY_KERNEL };
 
 /* How time passes; see timing.h and pacer.h. PLAY_MODEL knows all of them, PLAY_DEVICE all but PLAY_CLOSED, PLAY_NULL
  * only PLAY_ASAP. */
@@ -344,6 +344,7 @@ struct play_options {
 	uint32_t n_policies;
 	enum play_target target;
 	const char *device;	   /* PLAY_DEVICE: a file or block device */
+	bool this_host;		   /* PLAY_KERNEL: this machine is meant, though it is no virtual one */
 	const char *yes_destroy;   /* a block device must be named a second time here */
 	const char *time_model;	   /* PLAY_MODEL: a preset, or calibrated:FILE[#NAME], and knobs, as in
 					    * "ssd+channels=4"; NULL = "ssd" */

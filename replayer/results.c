@@ -271,6 +271,11 @@ void metrics_add(struct metrics *metrics, const struct replay_figures *figures)
 		add_timing(metrics, figures);
 }
 
+void metrics_put(struct metrics *metrics, const struct db_metric *metric)
+{
+	add(metrics, metric->rep, metric->name, metric->value, metric->figure);
+}
+
 void metrics_fini(struct metrics *metrics)
 {
 	free(metrics->rows);

@@ -49,6 +49,9 @@ struct replay_figures {
 };
 
 void metrics_add(struct metrics *metrics, const struct replay_figures *figures);
+
+/* One more figure; the run's number is filled in when it is stored. */
+void metrics_put(struct metrics *metrics, const struct db_metric *metric);
 void metrics_fini(struct metrics *metrics);
 
 /* Stores the run with its metrics and series. */

@@ -19,7 +19,7 @@ struct values {
 	const char *runs, *yes_destroy, *corpus, *device_model, *pace, *study;
 	uint32_t reps, jobs;
 	int drive, cgroup;
-	bool no_cpu, no_warm_up, list_policies, json;
+	bool no_cpu, no_warm_up, this_host, list_policies, json;
 };
 
 #define MEMBER(name) offsetof(struct values, name)
@@ -27,7 +27,7 @@ struct values {
 static const struct ui_option options[] = {
 	{ "policy", 'p', UI_LIST, MEMBER(policies), "POLICY",
 	  "a preset and knobs, as in batched+pool=10%; may be repeated" },
-	{ "on", 0, UI_TARGET, MEMBER(target), "null|model|device PATH",
+	{ "on", 0, UI_TARGET, MEMBER(target), "null|model|device PATH|kernel",
 	  "where the I/O goes: planned only (null), a modelled device in virtual time, or really done" },
 	{ "pace", 0, UI_TEXT, MEMBER(pace), "PACE",
 	  "asap, recorded, scaled:X, or on model closed (closed on model, else asap)" },
@@ -45,6 +45,8 @@ static const struct ui_option options[] = {
 	{ "jobs", 'j', UI_COUNT, MEMBER(jobs), "N", "threads that share the policies on null and model (1)" },
 	{ "yes-destroy", 0, UI_TEXT, MEMBER(yes_destroy), "DEV",
 	  "name the block device again: what it holds is lost" },
+	{ "i-mean-this-host", 0, UI_FLAG, MEMBER(this_host), NULL,
+	  "on kernel: swap on this machine although it is no virtual one" },
 	{ "no-cpu", 0, UI_FLAG, MEMBER(no_cpu), NULL, "do the I/O without the decompression work" },
 	{ "corpus", 0, UI_TEXT, MEMBER(corpus), "FILE",
 	  "draw the pages that a device run compresses from FILE, by recorded length" },
@@ -56,6 +58,8 @@ static const struct ui_option options[] = {
 };
 
 static const char *const default_policies[] = { "unbatched", "batched", "plugged" };
+/* The running kernel has its own ways; only its settings can be chosen. */
+static const char *const kernel_policies[] = { "as-recorded" };
 
 static void list_device_models(void)
 {
@@ -81,6 +85,18 @@ static void list_policies(void)
 	list_device_models();
 }
 
+/* A study is about time; else counts are what is asked for. */
+static enum play_target target_of(const struct values *values)
+{
+	const char *kind = values->target.kind ? values->target.kind : values->study ? "model" : "null";
+
+	if (values->target.device)
+		return PLAY_DEVICE;
+	if (strcmp(kind, "kernel") == 0)
+		return PLAY_KERNEL;
+	return strcmp(kind, "model") == 0 ? PLAY_MODEL : PLAY_NULL;
+}
+
 /* The policies that were asked for, a study's, or the default ones, all of them understood. */
 static enum zr_err choose_policies(const struct values *values, const struct study *study,
 				   struct ui_list *out)
@@ -91,6 +107,9 @@ static enum zr_err choose_policies(const struct values *values, const struct stu
 	if (study) {
 		out->items = (const char **)study->policies;
 		out->n = ui_study_policies(study);
+	} else if (out->n == 0 && target_of(values) == PLAY_KERNEL) {
+		out->items = (const char **)kernel_policies;
+		out->n = 1;
 	} else if (out->n == 0) {
 		out->items = (const char **)default_policies;
 		out->n = sizeof(default_policies) / sizeof(default_policies[0]);
@@ -162,19 +181,11 @@ static void say(void *arg, const char *text)
 	fputc('\n', stderr);
 }
 
-/* A study is about time; else counts are what is asked for. */
-static enum play_target target_of(const struct values *values)
-{
-	const char *kind = values->target.kind ? values->target.kind : values->study ? "model" : "null";
-
-	if (values->target.device)
-		return PLAY_DEVICE;
-	return strcmp(kind, "model") == 0 ? PLAY_MODEL : PLAY_NULL;
-}
-
 static enum zr_err read_pace(const struct values *values, struct play_options *how)
 {
-	how->pace = how->target == PLAY_MODEL ? PLAY_CLOSED : PLAY_ASAP;
+	how->pace = how->target == PLAY_MODEL  ? PLAY_CLOSED :
+		    how->target == PLAY_KERNEL ? PLAY_RECORDED :
+						 PLAY_ASAP;
 	return values->pace ? play_pace_parse(values->pace, &how->pace, &how->speed) : ZR_OK;
 }
 
@@ -251,6 +262,7 @@ static enum zr_err replay(struct db *trace, struct db *results, const struct ui_
 		.time_model = values->device_model,
 		.device = values->target.device,
 		.yes_destroy = values->yes_destroy,
+		.this_host = values->this_host,
 		.no_cpu = values->no_cpu,
 		.corpus = values->corpus,
 		.cgroup = (enum play_cgroup)values->cgroup,

@@ -140,10 +140,10 @@ static enum zr_err set_choice(const struct ui_option *option, const char *given,
 static enum zr_err set_target(struct ui_target *target, const char *given, int argc, char **argv)
 {
 	*target = (struct ui_target){ .kind = given };
-	if (strcmp(given, "null") == 0 || strcmp(given, "model") == 0)
+	if (strcmp(given, "null") == 0 || strcmp(given, "model") == 0 || strcmp(given, "kernel") == 0)
 		return ZR_OK;
 	if (strcmp(given, "device") != 0)
-		return zr_fail(ZR_USAGE, "--on got '%s'; it takes `null`, `model` or `device PATH`", given);
+		return zr_fail(ZR_USAGE, "--on got '%s'; it takes `null`, `model`, `device PATH` or `kernel`", given);
 	if (optind >= argc)
 		return zr_fail(ZR_USAGE, "--on device needs the path of a file or block device");
 	target->device = argv[optind++];
