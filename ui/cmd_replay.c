@@ -30,16 +30,16 @@ static const struct ui_option options[] = {
 	{ "on", 0, UI_TARGET, MEMBER(target), "null|model|device PATH|kernel",
 	  "where the I/O goes: planned only (null), a modelled device in virtual time, or really done" },
 	{ "pace", 0, UI_TEXT, MEMBER(pace), "PACE",
-	  "asap, recorded, scaled:X, or on model closed (closed on model, else asap)" },
+	  "asap, recorded, scaled:X or closed (model: closed, kernel: recorded, else asap)" },
 	{ "device-model", 0, UI_TEXT, MEMBER(device_model), "MODEL",
 	  "a built-in device or calibrated:FILE[#NAME], and knobs: ssd+channels=4; model only (ssd)" },
 	{ "study", 0, UI_TEXT, MEMBER(study), "NAME",
 	  "redo a study: batch, plug, memcg-batch or shrink-enabled; its policies, on model" },
 	{ "runs", 'r', UI_TEXT, MEMBER(runs), "FILE",
 	  "store the results there and leave the trace alone" },
-	{ "reps", 'n', UI_COUNT, MEMBER(reps), "N", "repetitions on a device, for mean and spread (1)" },
+	{ "reps", 'n', UI_COUNT, MEMBER(reps), "N", "repetitions on a device or kernel, for mean and spread (1)" },
 	{ "no-warm-up", 0, UI_FLAG, MEMBER(no_warm_up), NULL,
-	  "with --reps, leave out the round that comes before them and is not kept" },
+	  "with --reps on a device, leave out the round that comes before them and is not kept" },
 	{ "drive", 0, UI_CHOICE, MEMBER(drive), "demand|writebacks",
 	  "recompute who is written back and when, or keep it as recorded (demand)" },
 	{ "jobs", 'j', UI_COUNT, MEMBER(jobs), "N", "threads that share the policies on null and model (1)" },
@@ -350,13 +350,16 @@ const struct ui_command ui_cmd_replay = {
 		"Replays a trace through a model of the zswap pool under each policy, and stores the results\n"
 		"in the trace, or in the file given with --runs. On the null target the I/O is planned and\n"
 		"counted; on model it goes to a modelled device in virtual time; on a device (a file or a\n"
-		"block device) it is done, and the kernel counts it. --study replays the policies of a\n"
-		"published study and prints its table. Without -p: unbatched, batched, plugged.",
+		"block device) it is done, and the kernel counts it; on kernel the running kernel's own swap is\n"
+		"driven with the trace, as root, in a virtual machine (policies: as-recorded and settings, such\n"
+		"as pool=10%). --study replays the policies of a published study and prints its table. Without\n"
+		"-p: unbatched, batched, plugged; on kernel as-recorded.",
 	.example =
 		"  zreel replay compile.zr -p unbatched -p batched -p plugged\n"
 		"  zreel replay compile.zr -p unbatched -p batched --on model --device-model ssd+channels=4\n"
 		"  zreel replay kb.zr --study batch\n"
-		"  zreel replay compile.zr -p batched+pool=10% --on device /tmp/swap.img --reps 5 --runs r.zr",
+		"  zreel replay compile.zr -p batched+pool=10% --on device /tmp/swap.img --reps 5 --runs r.zr\n"
+		"  zreel replay compile.zr --on kernel --reps 3 --runs kernel-a.zr",
 	.options = options,
 	.values_bytes = sizeof(struct values),
 	.max_operands = 1,
