@@ -12,9 +12,10 @@
  * there.) Image 0 is the start.
  *
  * Going to a time takes the nearest image before it and the way on from there, at most the distance
- * of two images. The distance is such that taking them costs a small part of the feeding; when they
- * outgrow their memory, every second one is dropped and the distance doubles, so the way back gets
- * longer and memory stays bounded. Events are decoded when they are fed, a chunk at a time, and not
+ * of two images. The distance is such that taking them costs a small part of the feeding, and that
+ * images as large as those so far will fit into their memory up to the end of the trace. Should they
+ * outgrow it, every second one is dropped and the distance doubles, so the way back gets longer and
+ * memory stays bounded. Events are decoded when they are fed, a chunk at a time, and not
  * kept.
  */
 #include "replayer/race.h"
@@ -174,6 +175,19 @@ static bool make_room(struct play_race *race)
 	return true;
 }
 
+static uint64_t larger(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+/* At which the images of the whole trace fill seven eighths of their memory. */
+static uint64_t fitting_distance(const struct play_race *race)
+{
+	double each = (double)race->image_bytes / (double)(race->n_images - 1);
+
+	return (uint64_t)((double)play_race_events(race) * each / ((double)race->image_bytes_max * 7 / 8));
+}
+
 /* At the end of the list: the race stands behind all images, before an event at `time_ns`. */
 static enum zr_err take_image(struct play_race *race, uint64_t time_ns)
 {
@@ -195,8 +209,10 @@ static enum zr_err take_image(struct play_race *race, uint64_t time_ns)
 			err = take_lane(race, race->n_images, i);
 	race->n_images++;
 	cost = race->looked_at / IMAGE_BYTES_AN_EVENT;
-	race->next_image = feed->cursor + (cost > race->image_events ? cost : race->image_events);
 	thin_images(race);
+	race->next_image = feed->cursor + larger(cost, race->image_events);
+	if (race->n_images > 1)
+		race->next_image = larger(race->next_image, feed->cursor + fitting_distance(race));
 	return err;
 }
 

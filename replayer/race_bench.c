@@ -12,7 +12,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "replayer/replayer.h"
+#include "replayer/race.h"
 
 static const char *const policies[] = { "unbatched", "batched", "plugged" };
 
@@ -173,6 +173,9 @@ static enum zr_err measure_race(struct play_race *race, struct took opened)
 	took = since(took);
 	printf("to the end, with images: %.3f s, of CPU %.3f s (%.1f M events x lanes a second)\n",
 	       took.wall, took.cpu, (double)play_race_events(race) * LANES / took.cpu / 1e6);
+	printf("%zu images in %.0f MiB, %.0f events apart\n", race->n_images,
+	       (double)race->image_bytes / (1 << 20),
+	       (double)play_race_events(race) / (double)race->n_images);
 	return err ? err : seek_about(race);
 }
 
