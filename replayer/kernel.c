@@ -62,8 +62,7 @@ static void say(const struct kernel *kernel, const char *text)
 		kernel->options->say(kernel->options->say_arg, text);
 }
 
-/* ------------------------------------------------------------------------------------------ open
- */
+/* ------------------------------------------------------------------------------------------ open */
 
 static void write_detail(struct kernel *kernel)
 {
@@ -111,8 +110,7 @@ const char *kernel_detail(const struct kernel *kernel)
 	return kernel->detail;
 }
 
-/* ---------------------------------------------------------------------------------------- demand
- */
+/* ---------------------------------------------------------------------------------------- demand */
 
 static enum zr_err open_events(const struct pass *pass, uint32_t kinds, struct db_reader **out)
 {
@@ -191,8 +189,7 @@ static enum zr_err make_plan(struct pass *pass)
 	return err ? err : check_room(pass);
 }
 
-/* ------------------------------------------------------------------------------------ the machine
- */
+/* ------------------------------------------------------------------------------------ the machine */
 
 static enum zr_err recorded_text(const struct pass *pass, const char *key, char *text, size_t bytes)
 {
@@ -311,8 +308,7 @@ static enum zr_err take_down(struct pass *pass, enum zr_err err)
 	return err;
 }
 
-/* --------------------------------------------------------------------------------------- looking
- */
+/* --------------------------------------------------------------------------------------- looking */
 
 static void note_pool(struct pass *pass, const struct measure *now)
 {
@@ -375,8 +371,7 @@ static enum zr_err drain(struct pass *pass, uint64_t left)
 	return err ? err : kernel_crew_error(pass->crew);
 }
 
-/* --------------------------------------------------------------------------------------- playing
- */
+/* --------------------------------------------------------------------------------------- playing */
 
 static const char *rule_text(const struct sim_policy *policy, int what, char *text, size_t bytes)
 {
@@ -471,8 +466,7 @@ static void start_pacer(struct pass *pass)
 	kernel_crew_pace(pass->crew, &pass->pacer);
 }
 
-/* --------------------------------------------------------------------------------------- figures
- */
+/* --------------------------------------------------------------------------------------- figures */
 
 static void add(const struct pass *pass, const char *name, double value, enum db_figure figure)
 {

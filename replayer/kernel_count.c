@@ -73,8 +73,7 @@ void kernel_count(const struct kernel_host *host, const struct cgroup *cgroup, s
 			count_disk(host, cgroup, i, out);
 }
 
-/* --------------------------------------------------------------------------------------- metrics
- */
+/* --------------------------------------------------------------------------------------- metrics */
 
 /* What was added to a counter; of disks ("disk%u.", "io%u."), to all of them. */
 static bool added(const struct kernel_counted *c, const char *format, const char *name,

@@ -44,8 +44,7 @@ struct kernel_crew {
 	struct worker workers[KERNEL_WORKERS];
 };
 
-/* ------------------------------------------------------------------------------------ the thread
- */
+/* ------------------------------------------------------------------------------------ the thread */
 
 static void fail(struct kernel_crew *crew, enum zr_err err)
 {
@@ -188,8 +187,7 @@ static enum zr_err start(struct worker *worker)
 	return ZR_OK;
 }
 
-/* ------------------------------------------------------------------------------------ the caller
- */
+/* ------------------------------------------------------------------------------------ the caller */
 
 /* The condition that is waited for with a time limit goes by the monotonic clock. */
 static void init_waiting(struct kernel_crew *crew)

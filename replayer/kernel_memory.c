@@ -34,8 +34,7 @@ static char *address(const struct kernel_memory *memory, uint64_t page)
 	return memory->base + page * memory->page_size;
 }
 
-/* ------------------------------------------------------------------------------------------ acts
- */
+/* ------------------------------------------------------------------------------------------ acts */
 
 static const char *content_of(const struct kernel_memory *memory, uint16_t len)
 {
@@ -189,8 +188,7 @@ struct kernel_acts kernel_memory_acts(struct kernel_memory *memory)
 	};
 }
 
-/* ---------------------------------------------------------------------------------------- making
- */
+/* ---------------------------------------------------------------------------------------- making */
 
 /* Before the start, so that making a page is not part of a measured time. */
 static enum zr_err make_contents(struct kernel_memory *memory)

@@ -118,8 +118,7 @@ struct kernel_size kernel_plan_size(const struct kernel_plan *plan)
 	return size;
 }
 
-/* ---------------------------------------------------------------------------------------- events
- */
+/* ---------------------------------------------------------------------------------------- events */
 
 /* The slots of an event as pages of the mapping; those behind the end of the area are left out. Of
  * a folio that was stored page by page each page has an event of its own. */
@@ -155,8 +154,7 @@ static uint16_t told_len(const struct kernel_plan *plan, const struct db_event *
 	return event->len;
 }
 
-/* ---------------------------------------------------------------------------------------- survey
- */
+/* ---------------------------------------------------------------------------------------- survey */
 
 static void move(struct kernel_plan *plan, uint64_t page, enum state to)
 {
@@ -232,8 +230,7 @@ void kernel_plan_survey(struct kernel_plan *plan, const struct db_event *event)
 	}
 }
 
-/* -------------------------------------------------------------------------------------- planning
- */
+/* -------------------------------------------------------------------------------------- planning */
 
 static enum zr_err close_group(struct kernel_plan *plan, struct kernel_op *group)
 {

@@ -25,8 +25,7 @@ static char *read_at(const char *root, const char *path)
 	return text_file_read(full);
 }
 
-/* ------------------------------------------------------------------------------------------ host
- */
+/* ------------------------------------------------------------------------------------------ host */
 
 /* A word of the line "flags : ..." of /proc/cpuinfo; architectures without it cannot be told. */
 static bool has_cpu_flag(const char *cpuinfo, const char *flag)
@@ -147,8 +146,7 @@ enum zr_err kernel_host_check(const char *root, const struct kernel_leave *leave
 	return ZR_OK;
 }
 
-/* ---------------------------------------------------------------------------------------- policy
- */
+/* ---------------------------------------------------------------------------------------- policy */
 
 static bool is_setting(const char *word, size_t bytes)
 {
@@ -206,8 +204,7 @@ uint32_t kernel_pool_percent(uint64_t limit_bytes, uint64_t memory_bytes, uint64
 	return percent;
 }
 
-/* -------------------------------------------------------------------------------------- settings
- */
+/* -------------------------------------------------------------------------------------- settings */
 
 struct setting {
 	char path[PATH_BYTES], before[VALUE_BYTES];
@@ -299,8 +296,7 @@ enum zr_err kernel_settings_restore(struct kernel_settings *settings)
 	return err;
 }
 
-/* ----------------------------------------------------------------------------------------- zswap
- */
+/* ----------------------------------------------------------------------------------------- zswap */
 
 static void say(const struct play_options *options, const char *text)
 {
