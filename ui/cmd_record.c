@@ -3,12 +3,12 @@
 #include <inttypes.h>
 #include <signal.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "recorder/recorder.h"
 #include "ui/commands.h"
 #include "ui/format.h"
 #include "ui/json.h"
+#include "ui/status.h"
 #include "ui/stop.h"
 #include "ui/text.h"
 
@@ -32,47 +32,9 @@ static void count_dump([[maybe_unused]] int number)
 	dump_count = dump_count + 1;
 }
 
-/* What is on the terminal, and what it was when it was drawn last: rates are of the time between. */
-struct line {
-	bool on, shown;
-	struct rec_status last;
-};
-
-static double rate(uint64_t now, uint64_t before, uint64_t elapsed_ns)
-{
-	return elapsed_ns && now > before ? (double)(now - before) * 1e9 / (double)elapsed_ns : 0;
-}
-
-static void status_line(void *arg, const struct rec_status *status)
-{
-	struct line *line = arg;
-	const struct rec_status *last = &line->last;
-	uint64_t ns = status->elapsed_ns - last->elapsed_ns;
-
-	fprintf(stderr, "\rrecording %s  %s events/s  out %s/s in %s/s  pool %s  %s written",
-		ui_clock(status->elapsed_ns).text,
-		ui_count((uint64_t)rate(status->raw_events, last->raw_events, ns)).text,
-		ui_count((uint64_t)rate(status->pages_out, last->pages_out, ns)).text,
-		ui_count((uint64_t)rate(status->pages_in, last->pages_in, ns)).text,
-		ui_bytes(status->pool_bytes).text, ui_bytes(status->chunk_bytes).text);
-	if (status->lost)
-		fprintf(stderr, "  LOST %s", ui_count(status->lost).text);
-	fputs("\033[K", stderr);
-	fflush(stderr);
-	line->shown = true;
-	line->last = *status;
-}
-
-static void clear_line(struct line *line)
-{
-	if (line->shown)
-		fputs("\r\033[K", stderr);
-	line->shown = false;
-}
-
 static void tell_dump(void *arg, const char *path, const char *error)
 {
-	clear_line(arg);
+	ui_status_clear(arg);
 	ui_put_clean(stderr, path);
 	if (error)
 		fprintf(stderr, " was not written: %s\n", error);
@@ -140,13 +102,13 @@ static void catch_dumps(void)
 static enum zr_err record(const struct ui_call *call, struct rec_result *out)
 {
 	const struct values *values = call->values;
-	struct line line = { .on = isatty(STDERR_FILENO) };
+	struct ui_status line = ui_status_on(stderr);
 	struct rec_options how = {
 		REC_ARGUMENT_OPTIONS(values),
 		.command = call->n_operands ? call->operands : NULL,
 		.dump = &dump_count,
 		.dumped = tell_dump,
-		.status = line.on ? status_line : NULL,
+		.status = line.on ? ui_status_update : NULL,
 		.status_arg = &line,
 		.stop = ui_stop_catch(),
 	};
@@ -154,7 +116,7 @@ static enum zr_err record(const struct ui_call *call, struct rec_result *out)
 
 	catch_dumps();
 	err = rec_record(&how, out);
-	clear_line(&line);
+	ui_status_clear(&line);
 	return err;
 }
 
