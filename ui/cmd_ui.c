@@ -20,7 +20,7 @@
 struct values {
 	struct ui_list policies;
 	struct ui_target target;
-	bool ascii, follow, no_cpu;
+	bool ascii, follow, no_cpu, no_warm_up;
 	uint32_t reps;
 	const char *dump, *script, *size, *runs, *session, *yes_destroy, *pace;
 };
@@ -35,6 +35,8 @@ static const struct ui_option options[] = {
 	{ "on", 0, UI_TARGET, MEMBER(target), "null|device PATH",
 	  "race in step without I/O (null), or watch a replay that is really done, as in replay" },
 	{ "reps", 0, UI_COUNT, MEMBER(reps), "N", "repetitions on a device, for verdicts (1)" },
+	{ "no-warm-up", 0, UI_FLAG, MEMBER(no_warm_up), NULL,
+	  "with --reps, leave out the round that comes before them and is not kept" },
 	{ "pace", 0, UI_TEXT, MEMBER(pace), "PACE", "on a device, as in replay (asap)" },
 	{ "yes-destroy", 0, UI_TEXT, MEMBER(yes_destroy), "DEV",
 	  "name the block device again: what it holds is lost" },
@@ -121,9 +123,9 @@ static enum zr_err check_target(const struct values *values)
 		return zr_fail(ZR_USAGE, "--follow and --session are for races, not for --on %s",
 			       values->target.kind);
 	if (!is_live(values) &&
-	    (values->reps || values->pace || values->yes_destroy || values->no_cpu))
+	    (values->reps || values->no_warm_up || values->pace || values->yes_destroy || values->no_cpu))
 		return zr_fail(ZR_USAGE,
-			       "--reps, --pace, --yes-destroy and --no-cpu go with --on device");
+			       "--reps, --no-warm-up, --pace, --yes-destroy and --no-cpu go with --on device");
 	return ZR_OK;
 }
 
@@ -202,7 +204,8 @@ static enum zr_err show_live(struct ui_dash *dash, const struct ui_pilot_setting
 			 .device = values->target.device,
 			 .yes_destroy = values->yes_destroy,
 			 .no_cpu = values->no_cpu,
-			 .reps = values->reps },
+			 .reps = values->reps,
+			 .warm_up = values->reps > 1 && !values->no_warm_up },
 	};
 	bool stopped = false;
 	enum zr_err err = values->pace ? play_pace_parse(values->pace, &setting.how.pace,

@@ -109,7 +109,8 @@ void ui_live_view_init(struct ui_live_view *view, const struct play_options *how
 {
 	*view = (struct ui_live_view){ .n_lanes = how->n_policies,
 				       .reps = how->reps ? how->reps : 1,
-				       .page_size = 4096 };
+				       .page_size = 4096,
+				       .warm_up = how->warm_up };
 	if (view->n_lanes > PLAY_RACE_LANES)
 		view->n_lanes = PLAY_RACE_LANES;
 	for (uint32_t i = 0; i < view->n_lanes; i++)
@@ -181,6 +182,23 @@ void ui_live_note(struct ui_live_view *view, const struct play_live *live)
 	read_latencies(lane, live->read_ns);
 	if (live->ended)
 		end_pass(lane, view->reps);
+}
+
+static bool has_begun(const struct ui_live_view *view)
+{
+	for (uint32_t i = 0; i < view->n_lanes; i++)
+		if (view->lanes[i].any)
+			return true;
+	return false;
+}
+
+const char *ui_live_state(const struct ui_live_view *view)
+{
+	if (view->err)
+		return "failed";
+	if (view->over)
+		return view->stopped ? "stopped" : "done";
+	return view->warm_up && !has_begun(view) ? "warming up" : "replaying";
 }
 
 double ui_live_done(const struct ui_live_view *view)

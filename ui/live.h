@@ -64,6 +64,7 @@ struct ui_live_view {
 	uint32_t n_lanes, reps, host;
 	uint64_t page_size;
 	struct ui_live_lane lanes[PLAY_RACE_LANES];
+	bool warm_up;	    /* a round comes first that nothing is told of */
 	bool over, stopped; /* the replay has ended; before its time, by the user */
 	uint32_t said;	    /* serial of the message */
 	char message[512];
@@ -86,6 +87,9 @@ struct ui_sample ui_live_sample(const struct ui_live_lane *lane, enum ui_live_fi
 
 /* Against lane 0, by Welch's test over the repetitions. */
 enum ui_verdict ui_live_verdict(const struct ui_live_view *view, enum ui_live_figure figure, uint32_t lane);
+
+/* What is going on, in a word or two. */
+const char *ui_live_state(const struct ui_live_view *view);
 
 /* Part of all passes, 0..1. */
 double ui_live_done(const struct ui_live_view *view);

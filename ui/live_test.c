@@ -191,6 +191,25 @@ static void only_what_is_beyond_noise_has_a_verdict(void **state)
 	assert_int_equal(ui_live_verdict(&view, UI_LIVE_REQUESTS, 2), UI_NO_VERDICT);
 }
 
+static void the_state_says_what_goes_on(void **state)
+{
+	struct ui_live_view view;
+
+	(void)state;
+	init_view(&view);
+	assert_string_equal(ui_live_state(&view), "replaying");
+	view.warm_up = true;
+	assert_string_equal(ui_live_state(&view), "warming up");
+	note(&view, tell(1, 0, 1000));
+	assert_string_equal(ui_live_state(&view), "replaying");
+	view.over = true;
+	assert_string_equal(ui_live_state(&view), "done");
+	view.stopped = true;
+	assert_string_equal(ui_live_state(&view), "stopped");
+	view.err = ZR_IO;
+	assert_string_equal(ui_live_state(&view), "failed");
+}
+
 static void another_host_takes_the_lanes(void **state)
 {
 	struct ui_live_view view;
@@ -506,6 +525,7 @@ int main(void)
 		cmocka_unit_test(a_pass_without_reads_has_no_latency),
 		cmocka_unit_test(the_kernels_count_goes_before_the_plans_and_says_so),
 		cmocka_unit_test(only_what_is_beyond_noise_has_a_verdict),
+		cmocka_unit_test(the_state_says_what_goes_on),
 		cmocka_unit_test(another_host_takes_the_lanes),
 #define REAL(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 		REAL(lanes_end_with_what_is_stored),

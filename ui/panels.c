@@ -68,12 +68,7 @@ static void draw_live_header(struct ui_grid *grid, struct ui_rect rect, const st
 	struct ui_pen pen = ui_pen_at(grid, rect, 0);
 	char state[32];
 
-	snprintf(state, sizeof(state), "%s %.0f%% ",
-		 view->err	 ? "failed"
-		 : view->stopped ? "stopped"
-		 : view->over	 ? "done"
-				 : "replaying",
-		 100 * ui_live_done(view));
+	snprintf(state, sizeof(state), "%s %.0f%% ", ui_live_state(view), 100 * ui_live_done(view));
 	ui_grid_fill(grid, rect, (struct ui_cell){ ' ', UI_ROLE_BAR, 0 });
 	pen.end -= (int)sizeof(state) / 2;
 	ui_pen_printf(&pen, UI_ROLE_BAR, " zreel  %s  live on %s", base_name(dash->title),
