@@ -2,6 +2,7 @@
 /* The sums of learn.h. */
 #include "replayer/learn.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* Doubles a table in the arena when it is full. */
@@ -61,8 +62,6 @@ static void add_up(struct learn_sums *sums, const struct learn_sums *more)
 	sums->visits += more->visits;
 	sums->write_ns += more->write_ns;
 	sums->written += more->written;
-	sums->lag_ns += more->lag_ns;
-	sums->lags += more->lags;
 }
 
 static enum zr_err add_window(struct learn *learn, uint64_t from_ns, uint64_t to_ns, struct zr_arena *arena)
@@ -111,11 +110,16 @@ static enum zr_err add_sums(struct learn *learn, struct sim_span when, const str
 static enum zr_err add_lag(struct learn *learn, uint64_t queued_ns, struct zr_arena *arena)
 {
 	uint64_t ready_ns = queued_ns > learn->over_ns ? queued_ns : learn->over_ns;
+	int64_t lag_ns = (int64_t)(learn->worker_ns - ready_ns);
+	struct sim_lag *lags = room_for_one(arena, learn->lags, learn->n_lags, sizeof(*lags),
+					    &learn->lag_room);
 
-	return add_sums(
-		learn, (struct sim_span){ learn->worker_ns, learn->worker_ns },
-		&(struct learn_sums){ .lag_ns = (int64_t)(learn->worker_ns - ready_ns), .lags = 1 },
-		arena);
+	if (!lags)
+		return no_room(learn->n_lags);
+	learn->lags = lags;
+	lags[learn->n_lags++] = (struct sim_lag){ ready_ns, lag_ns > 0 ? (uint64_t)lag_ns : 0 };
+	learn->lag_ns += lag_ns;
+	return ZR_OK;
 }
 
 static enum zr_err note_worker(struct learn *learn, uint64_t time_ns, uint32_t task,
@@ -177,7 +181,7 @@ static enum zr_err add_refusal(struct learn *learn, uint64_t time_ns, struct zr_
 	learn->unexplained = false;
 	if (explains)
 		return add_lag(learn, time_ns, arena);
-	if (!learn->refused_ns)
+	if (!learn->refused_ns || learn->pool_evicts)
 		learn->refused_ns = time_ns;
 	return ZR_OK;
 }
@@ -208,12 +212,52 @@ static enum zr_err note_out(struct learn *learn, const struct db_batch *batch, u
 	return ZR_OK;
 }
 
+/* --------------------------------------------------------------------------------- dropped pages */
+
+static enum zr_err note_in(struct learn *learn, const struct db_batch *batch, uint32_t row,
+			   struct zr_arena *arena)
+{
+	uint32_t *last_in = learn->last_in ? learn->last_in[batch->area[row]] : NULL, *last;
+
+	if (!last_in || learn->n_ins == UINT32_MAX)
+		return ZR_OK;
+	if (learn->n_ins / 8 == learn->dropped_room) {
+		uint32_t room = (uint32_t)learn->dropped_room;
+
+		learn->dropped = room_for_one(arena, learn->dropped, room, 1, &room);
+		if (!learn->dropped)
+			return no_room((uint32_t)learn->n_ins);
+		learn->dropped_room = room;
+	}
+	last = &last_in[batch->slot[row]];
+	if (*last)
+		learn->dropped[(*last - 1) / 8] |= (uint8_t)(1 << (*last - 1) % 8);
+	*last = (uint32_t)++learn->n_ins;
+	return ZR_OK;
+}
+
+/* The page went out, or the slot was freed. */
+static void forget_in(struct learn *learn, const struct db_batch *batch, uint32_t row, uint32_t slots)
+{
+	uint32_t *last_in = learn->last_in ? learn->last_in[batch->area[row]] : NULL;
+
+	for (uint32_t i = 0; last_in && i < slots; i++)
+		last_in[batch->slot[row] + i] = 0;
+}
+
 enum zr_err learn_row(struct learn *learn, const struct db_batch *batch, uint32_t row,
 		      struct zr_arena *arena)
 {
 	switch (batch->kind[row]) {
 	case DB_OUT:
+		forget_in(learn, batch, row,
+			  batch->flags[row] & DB_F_PART ? 1 : 1u << batch->order[row]);
 		return note_out(learn, batch, row, arena);
+	case DB_IN:
+		return note_in(learn, batch, row, arena);
+	case DB_FREE:
+		forget_in(learn, batch, row, db_free_slots(batch->len[row]));
+		return ZR_OK;
 	case DB_WORKER:
 		return note_worker(learn, batch->time_ns[row], batch->task[row], arena);
 	case DB_SHRINK:
@@ -253,8 +297,7 @@ static enum zr_err finish_refusals(struct learn *learn, struct zr_arena *arena,
 	return ZR_OK;
 }
 
-/* The means; what there is none of is as in `otherwise`. A lag was counted from the start of the
- * last visit, of which nobody saw the end. */
+/* The means; what there is none of is as in `otherwise`. */
 static struct sim_pace pace_of(const struct learn_sums *sums, struct sim_pace otherwise)
 {
 	struct sim_pace pace = otherwise;
@@ -263,9 +306,28 @@ static struct sim_pace pace_of(const struct learn_sums *sums, struct sim_pace ot
 		pace.visit_ns = sums->visit_ns / sums->visits;
 	if (sums->written)
 		pace.write_ns = sums->write_ns / sums->written;
-	if (sums->lags)
-		pace.lag_ns = sums->lag_ns > 0 ? (uint64_t)sums->lag_ns / sums->lags : 0;
 	return pace;
+}
+
+static int compare_lags(const void *a, const void *b)
+{
+	uint64_t left = ((const struct sim_lag *)a)->lag_ns, right = ((const struct sim_lag *)b)->lag_ns;
+
+	return (left > right) - (left < right);
+}
+
+/* All of them; or what most are like, where none can be told from what came before it. */
+static void finish_lags(struct learn *learn, struct sim_learnt *out)
+{
+	if (learn->pool_evicts && learn->n_lags) {
+		qsort(learn->lags, learn->n_lags, sizeof(*learn->lags), compare_lags);
+		out->pace.lag_ns = learn->lags[learn->n_lags / 2].lag_ns;
+		return;
+	}
+	if (learn->lag_ns > 0) /* counted from the start of the last visit, of which nobody saw the end */
+		out->pace.lag_ns = (uint64_t)learn->lag_ns / learn->n_lags;
+	out->lags = learn->lags;
+	out->n_lags = learn->n_lags;
 }
 
 static enum zr_err finish_pace(struct learn *learn, struct zr_arena *arena, struct sim_learnt *out)
@@ -274,7 +336,8 @@ static enum zr_err finish_pace(struct learn *learn, struct zr_arena *arena, stru
 
 	if (!paced)
 		return no_room(learn->n_windows);
-	out->pace = pace_of(&learn->sums, (struct sim_pace){ 0 });
+	finish_lags(learn, out);
+	out->pace = pace_of(&learn->sums, out->pace);
 	for (uint32_t i = 0; i < learn->n_windows; i++)
 		paced[i] =
 			(struct sim_paced){ .from_ns = learn->windows[i].from_ns,
@@ -293,7 +356,9 @@ enum zr_err learn_finish(struct learn *learn, struct zr_arena *arena, struct sim
 
 	*out = (struct sim_learnt){ .has_reclaims = learn->has_reclaims,
 				    .has_scans = learn->has_scans,
-				    .no_writeback = learn->no_writeback };
+				    .no_writeback = learn->no_writeback,
+				    .dropped = learn->dropped,
+				    .n_dropped = learn->n_ins };
 	err = finish_pace(learn, arena, out);
 	return err ? err : finish_refusals(learn, arena, out);
 }

@@ -34,15 +34,19 @@ static struct db_event of_task(uint8_t kind, uint32_t task)
 }
 
 /* The result's tables are in the lesson's arena. */
-static struct sim_learnt learn(struct lesson *lesson)
+static struct sim_learnt learn_with(struct lesson *lesson, struct learn state)
 {
-	struct learn state = { 0 };
 	struct sim_learnt learnt;
 
 	for (uint32_t row = 0; row < lesson->batch.n; row++)
 		assert_int_equal(learn_row(&state, &lesson->batch, row, &lesson->arena), ZR_OK);
 	assert_int_equal(learn_finish(&state, &lesson->arena, &learnt), ZR_OK);
 	return learnt;
+}
+
+static struct sim_learnt learn(struct lesson *lesson)
+{
+	return learn_with(lesson, (struct learn){ 0 });
 }
 
 static void refused(struct lesson *lesson, uint64_t us)
@@ -78,6 +82,9 @@ static void the_pace_is_the_mean_of_visits_writes_and_lags(void **state)
 	assert_int_equal(learnt.pace.visit_ns, 15000);
 	assert_int_equal(learnt.pace.write_ns, 20000);
 	assert_int_equal(learnt.pace.lag_ns, 20000);
+	assert_int_equal(learnt.n_lags, 2);
+	assert_true(learnt.lags[0].queued_ns == 1000'000 && learnt.lags[0].lag_ns == 30'000);
+	assert_true(learnt.lags[1].queued_ns == 1140'000 && learnt.lags[1].lag_ns == 10'000);
 	assert_int_equal(learnt.worker_visits, 2);
 	assert_int_equal(learnt.written_pages, 3);
 	zr_arena_fini(&l.arena);
@@ -86,6 +93,7 @@ static void the_pace_is_the_mean_of_visits_writes_and_lags(void **state)
 static void a_refusal_that_is_seen_after_the_worker_started_shortens_the_mean(void **state)
 {
 	struct lesson l = new_lesson();
+	struct sim_learnt learnt;
 
 	(void)state;
 	refused(&l, 1000);
@@ -94,7 +102,62 @@ static void a_refusal_that_is_seen_after_the_worker_started_shortens_the_mean(vo
 	at(&l, 1100,
 	   of_task(DB_WORKER, WORKER)); /* queued by the store that returns at 1120: -20 */
 	refused(&l, 1120);
-	assert_int_equal(learn(&l).pace.lag_ns, 15000);
+	learnt = learn(&l);
+	assert_int_equal(learnt.pace.lag_ns, 15000);
+	assert_true(learnt.lags[1].queued_ns == 1120'000 && learnt.lags[1].lag_ns == 0);
+	zr_arena_fini(&l.arena);
+}
+
+/* What queued it need not have been the first refusal. */
+static void a_pool_that_evicts_has_one_lag_the_median_since_the_last_refusal(void **state)
+{
+	struct lesson l = new_lesson();
+	struct sim_learnt learnt;
+
+	(void)state;
+	refused(&l, 1000);
+	refused(&l, 1010);
+	at(&l, 1030, of_task(DB_WORKER, WORKER)); /* 20 */
+	refused(&l, 2000);
+	at(&l, 2005, of_task(DB_WORKER, WORKER)); /* 5 */
+	refused(&l, 3000);
+	at(&l, 3400, of_task(DB_WORKER, WORKER)); /* 400 */
+	learnt = learn_with(&l, (struct learn){ .pool_evicts = true });
+	assert_int_equal(learnt.pace.lag_ns, 20'000);
+	assert_int_equal(learnt.n_lags, 0);
+	zr_arena_fini(&l.arena);
+}
+
+static bool is_dropped(const struct sim_learnt *learnt, uint32_t in)
+{
+	assert_true(in < learnt->n_dropped);
+	return learnt->dropped[in / 8] >> in % 8 & 1;
+}
+
+static void a_slot_that_comes_back_twice_was_dropped_in_between(void **state)
+{
+	uint32_t slots[300] = { 0 }, *areas[DB_AREA_MAX + 1] = { slots };
+	struct lesson l = new_lesson();
+	struct sim_learnt learnt;
+
+	(void)state;
+	at(&l, 1, event_in(1, DB_IN_ZSWAP)); /* 0: dropped */
+	at(&l, 2, event_in(1, DB_IN_DISK));
+	at(&l, 3, event_in(2, DB_IN_ZSWAP)); /* 2: went out */
+	at(&l, 4, event_out(2, 1, 100));
+	at(&l, 5, event_in(2, DB_IN_ZSWAP)); /* 3: dropped after that */
+	at(&l, 6, event_in(3, DB_IN_ZSWAP)); /* 4: freed */
+	at(&l, 7, event_free(3, 2));
+	at(&l, 8, event_in(3, DB_IN_ZSWAP)); /* 5: never seen again */
+	at(&l, 9, event_in(2, DB_IN_ZSWAP));
+	for (uint32_t slot = 20; slot < 300; slot++) /* 7 to 286 */
+		at(&l, 10, event_in(slot, DB_IN_ZSWAP));
+	at(&l, 11, event_in(299, DB_IN_ZSWAP));
+	learnt = learn_with(&l, (struct learn){ .last_in = areas });
+	for (uint32_t in = 0; in < learnt.n_dropped; in++)
+		assert_int_equal(is_dropped(&learnt, in), in == 0 || in == 3 || in == 286);
+	assert_int_equal(learnt.n_dropped, 288);
+	assert_null(learn(&l).dropped);
 	zr_arena_fini(&l.arena);
 }
 
@@ -224,6 +287,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_pace_is_the_mean_of_visits_writes_and_lags),
 		cmocka_unit_test(a_refusal_that_is_seen_after_the_worker_started_shortens_the_mean),
+		cmocka_unit_test(a_pool_that_evicts_has_one_lag_the_median_since_the_last_refusal),
+		cmocka_unit_test(a_slot_that_comes_back_twice_was_dropped_in_between),
 		cmocka_unit_test(a_busy_time_has_its_own_pace),
 		cmocka_unit_test(a_call_longer_than_a_window_gives_its_pace_to_all_of_its_time),
 		cmocka_unit_test(refusals_in_a_row_around_the_worker_are_the_pools),

@@ -96,7 +96,7 @@ static enum zr_err load_zpool(struct db *db, uint32_t host, struct zr_arena *are
 	if (!err && zpool)
 		out->zbud = strcmp(zpool, "zbud") == 0 || strcmp(zpool, "z3fold") == 0;
 	else if (!err)
-		out->zbud = out->kernel && out->kernel < 605;
+		out->zbud = out->kernel && out->kernel < SIM_KERNEL_EVICTS;
 	return err;
 }
 

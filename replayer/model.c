@@ -17,8 +17,8 @@
  *   CACHED   allocated, but the only copy is in memory
  *
  * Under load=keep an IN leaves ZSWAP as it is, with a mark: there is a copy in memory, so the entry cannot be written
- * back (the kernel's EEXIST) until the page goes out again. Where the recording dropped the page unwritten, as it
- * may with a copy in zswap, it is not seen to, and the mark stays until the slot's next OUT or FREE.
+ * back (the kernel's EEXIST) until the page goes out again. A page that the recording dropped unwritten, as it
+ * may with a copy in zswap, gets no mark if that can be told (learn.h).
  *
  *           OUT stored   OUT refused      OUT zero   IN                        FREE   walk
  *   FREE    ZSWAP        DISK (or CACHED  ZERO       as recorded, counted as   FREE   -
@@ -210,7 +210,8 @@ enum zr_err sim_new(const struct sim_policy *policy, const struct sim_machine *m
 	if (sim->policy.drive == SIM_DRIVE_DEMAND && !sim->limits_memcgs)
 		sim->plain_below = sim->len_max < sim->machine.page_size ? sim->len_max :
 									   sim->machine.page_size - 1;
-	if (sim->pool_evicts) /* a store has to look at what was in its slot */
+	/* A store has to look at what was in its slot, a load has to be counted. */
+	if (sim->pool_evicts || sim->policy.load == SIM_LOAD_KEEP)
 		sim->plain_below = 0;
 	if (err) {
 		sim_free(sim);
@@ -343,13 +344,22 @@ static void in_unknown(struct sim *sim, const struct db_event *event, uint32_t i
 	sim_set_state(sim, index, state_after_in[db_flags_outcome(event->flags)]);
 }
 
+/* Did the recording drop the page that this IN brought? It did so later, nobody knows when. */
+static bool was_dropped(const struct sim *sim)
+{
+	const struct sim_learnt *learnt = &sim->machine.learnt;
+	uint64_t in = sim->ins - 1;
+
+	return learnt->dropped && in < learnt->n_dropped && learnt->dropped[in / 8] >> in % 8 & 1;
+}
+
 static void load(struct sim *sim, uint32_t index)
 {
 	sim->counters.zswpin++;
 	if (sim->sink && sim->sink->load)
 		sim->sink->load(sim->sink, sim->slots[index].len);
 	if (sim->policy.load == SIM_LOAD_KEEP)
-		sim->slots[index].in_memory = 1;
+		sim->slots[index].in_memory = !was_dropped(sim);
 	else
 		drop_entry(sim, index, SIM_SLOT_CACHED);
 }
@@ -401,6 +411,7 @@ static void in(struct sim *sim, const struct db_event *event)
 	uint32_t index = sim_index(sim, event->area, event->slot);
 	struct slot *slot = &sim->slots[index];
 
+	sim->ins++;
 	if (event->flags & sim->in_flags & DB_F_READAHEAD)
 		return;
 	if (sim->drive.next)

@@ -58,6 +58,7 @@ struct sim_memcg {
 /* The background worker: see worker.c. */
 struct sim_worker {
 	uint32_t paced; /* of the learnt ones: the first that is not over */
+	uint32_t lag;	/* the first that was queued later */
 	bool queued;  /* by a refused store; runs (again) when it can */
 	bool running;
 	bool drained; /* a visit of this run brought the pool down to the threshold */
@@ -104,6 +105,7 @@ struct sim {
 	struct vswap vswap;	 /* slots=vswap */
 	uint32_t *sorted;	 /* order=sorted: indices of what the open walk has written; else NULL */
 	uint32_t n_sorted;
+	uint64_t ins;	   /* rows of kind IN so far (where load=keep wants to know) */
 	uint32_t walk_seq; /* the list's next sequence number when the last walk began */
 	struct sim_drive_state drive; /* drive writebacks */
 };

@@ -1176,6 +1176,33 @@ static void stores_are_refused_while_the_worker_drains(void **state)
 	free_bench(&b);
 }
 
+/* Queued at 0 and at 7000. */
+static void a_run_lags_as_the_recorded_one_that_was_queued_nearest_to_it(void **state)
+{
+	static const struct sim_lag lags[] = { { 10, 500 }, { 4000, 300 }, { 8000, 70 } };
+	struct sim_policy policy = policy_of("memcg-1+pool=40K+accept=90+second_chance=off");
+	struct bench b = { .machine = small_machine(64), .log = new_log() };
+	const struct sim_counters *c;
+
+	(void)state;
+	b.machine.learnt.lags = lags;
+	b.machine.learnt.n_lags = 3;
+	assert_int_equal(sim_new(&policy, &b.machine, &b.log->sink, &b.sim), ZR_OK);
+	c = sim_counters(b.sim);
+	store_pages(&b, 0, 10);
+	store_at(&b, 20, 0);
+	store_at(&b, 21, 499);
+	assert_int_equal(c->shrink_worker_wakeups, 0);
+	store_at(&b, 22, 500);
+	assert_int_equal(c->shrink_worker_wakeups, 1);
+	store_at(&b, 24, 7000);
+	store_at(&b, 25, 7069);
+	assert_int_equal(c->shrink_worker_wakeups, 1);
+	store_at(&b, 26, 7070);
+	assert_int_equal(c->shrink_worker_wakeups, 2);
+	free_bench(&b);
+}
+
 /* As above, and the store that comes in brings the pool above its threshold while the last visit goes on. */
 static void a_run_that_has_drained_the_pool_is_over_though_stores_come_in(void **state)
 {
@@ -1252,6 +1279,85 @@ static void the_knob_worker_says_how_fast_it_writes(void **state)
 	store_pages(&b, 0, 10);
 	store_at(&b, 20, 0);
 	assert_int_equal(sim_counters(b.sim)->written_back_pages, 5);
+	free_bench(&b);
+}
+
+/* Ten pages of the pool are its limit, the eleventh is over it. What the evicted page left is seen by the next store or
+ * free only, so that store evicts another; and the third counts 10 pages, which is in the band. */
+static void one_page_over_its_limit_zbud_evicts_two_and_then_refuses(void **state)
+{
+	struct bench b = new_bench("linux-6.1+pool=40K+accept=90", 64);
+	const struct sim_counters *c = sim_counters(b.sim);
+
+	(void)state;
+	for (uint32_t slot = 0; slot < 11; slot++)
+		feed(&b, event_out(slot, 1, 3000));
+	assert_int_equal(c->store_rejected, 0);
+	feed(&b, event_out(20, 1, 3000));
+	assert_int_equal(slot_at(&b, 0), SIM_SLOT_DISK);
+	assert_int_equal(sim_state(b.sim).pool_pages, 10);
+	feed(&b, event_out(21, 1, 3000));
+	assert_int_equal(slot_at(&b, 1), SIM_SLOT_DISK);
+	feed(&b, event_out(22, 1, 3000));
+	feed(&b, event_out(23, 1, 3000));
+	assert_int_equal(c->pool_limit_hit, 2);
+	assert_int_equal(c->store_rejected, 4);
+	assert_int_equal(c->written_back_pages, 2);
+	assert_int_equal(sim_state(b.sim).pool_pages, 9);
+	free_bench(&b);
+}
+
+static void an_entry_that_was_loaded_stays_and_cannot_be_evicted(void **state)
+{
+	struct bench b = new_bench("linux-6.1+pool=8K+accept=100", 64);
+	const struct sim_counters *c = sim_counters(b.sim);
+
+	(void)state;
+	for (uint32_t slot = 0; slot < 3; slot++)
+		feed(&b, event_out(slot, 1, 3000));
+	feed(&b, event_in(0, DB_IN_ZSWAP));
+	feed(&b, event_in(0, DB_IN_ZSWAP));
+	assert_int_equal(c->zswpin, 2);
+	assert_int_equal(slot_at(&b, 0), SIM_SLOT_ZSWAP);
+	feed(&b, event_out(20, 1, 3000)); /* over the limit: the next oldest goes */
+	assert_int_equal(slot_at(&b, 0), SIM_SLOT_ZSWAP);
+	assert_int_equal(slot_at(&b, 1), SIM_SLOT_DISK);
+	feed(&b, event_free(0, 1));
+	assert_int_equal(sim_state(b.sim).entries, 1);
+	free_bench(&b);
+}
+
+static void a_page_that_was_dropped_after_its_load_can_be_evicted(void **state)
+{
+	static const uint8_t dropped[] = { 1 }; /* the first IN */
+	struct sim_policy policy = policy_of("linux-6.1+pool=8K+accept=100");
+	struct bench b = { .machine = small_machine(64), .log = new_log() };
+
+	(void)state;
+	b.machine.learnt.dropped = dropped;
+	b.machine.learnt.n_dropped = 2;
+	assert_int_equal(sim_new(&policy, &b.machine, &b.log->sink, &b.sim), ZR_OK);
+	for (uint32_t slot = 0; slot < 3; slot++)
+		feed(&b, event_out(slot, 1, 3000));
+	feed(&b, event_in(0, DB_IN_ZSWAP));
+	feed(&b, event_in(1, DB_IN_ZSWAP));
+	feed(&b, event_out(20, 1, 3000));
+	feed(&b, event_out(21, 1, 3000));
+	assert_int_equal(slot_at(&b, 0), SIM_SLOT_DISK);
+	assert_int_equal(slot_at(&b, 1), SIM_SLOT_ZSWAP);
+	free_bench(&b);
+}
+
+static void zbud_takes_no_page_that_fills_it(void **state)
+{
+	struct bench b = new_bench("linux-6.1+pool=1M", 64);
+
+	(void)state;
+	feed(&b, event_out(1, 1, 3960));
+	feed(&b, event_out(2, 1, 3961));
+	assert_int_equal(slot_at(&b, 1), SIM_SLOT_ZSWAP);
+	assert_int_equal(slot_at(&b, 2), SIM_SLOT_DISK);
+	assert_int_equal(sim_counters(b.sim)->store_rejected, 1);
 	free_bench(&b);
 }
 
@@ -1791,6 +1897,11 @@ int main(void)
 		cmocka_unit_test(limit_and_threshold_truncate_twice),
 		cmocka_unit_test(shrink_off_takes_stores_again_just_below_the_limit),
 		cmocka_unit_test(stores_are_refused_while_the_worker_drains),
+		cmocka_unit_test(a_run_lags_as_the_recorded_one_that_was_queued_nearest_to_it),
+		cmocka_unit_test(one_page_over_its_limit_zbud_evicts_two_and_then_refuses),
+		cmocka_unit_test(an_entry_that_was_loaded_stays_and_cannot_be_evicted),
+		cmocka_unit_test(a_page_that_was_dropped_after_its_load_can_be_evicted),
+		cmocka_unit_test(zbud_takes_no_page_that_fills_it),
 		cmocka_unit_test(a_run_that_has_drained_the_pool_is_over_though_stores_come_in),
 		cmocka_unit_test(the_pace_of_a_visit_may_change_on_its_way),
 		cmocka_unit_test(writes_of_the_worker_carry_the_time_at_which_it_did_them),

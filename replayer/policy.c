@@ -76,8 +76,8 @@ static const struct {
 	enum sim_evict evict;
 	enum sim_load load;
 } kernels[] = {
-	{ 605, 1, 1, SIM_EVICT_POOL, SIM_LOAD_KEEP },
-	{ 609, 1, 1, SIM_EVICT_LRU, SIM_LOAD_KEEP },
+	{ SIM_KERNEL_EVICTS, 1, 1, SIM_EVICT_POOL, SIM_LOAD_KEEP },
+	{ SIM_KERNEL_EXCLUSIVE, 1, 1, SIM_EVICT_LRU, SIM_LOAD_KEEP },
 	{ 703, 1, 1, SIM_EVICT_LRU, SIM_LOAD_FREE },
 	{ UINT32_MAX, BATCH_ON, BATCH_ON, SIM_EVICT_LRU, SIM_LOAD_FREE },
 };

@@ -129,6 +129,11 @@ struct sim_paced {
 	struct sim_pace pace;
 };
 
+/* One run: when it was queued, or could have begun, and how long it took to begin. */
+struct sim_lag {
+	uint64_t queued_ns, lag_ns;
+};
+
 #define SIM_PACED_NS 50'000'000ull
 
 /* A stretch of time, both ends included. */
@@ -141,8 +146,12 @@ struct sim_learnt {
 	struct sim_pace pace; /* on the whole, */
 	const struct sim_paced *paced; /* and at the times at which there was a worker to learn from */
 	uint32_t n_paced;
+	const struct sim_lag *lags; /* of every run that was seen, ascending */
+	uint32_t n_lags;
 	uint64_t worker_visits, written_pages; /* from which it was learnt */
 	bool has_reclaims, has_scans;	       /* any RECLAIM, any SCAN */
+	const uint8_t *dropped; /* a bit for each IN: the page left memory unwritten; NULL = not looked for */
+	uint64_t n_dropped;	/* bits */
 	const uint8_t
 		*no_writeback; /* by cgroup: its pages may not go to the disk; NULL = all may */
 	bool knows_refusals;		       /* were the spans below looked for? */
@@ -164,6 +173,10 @@ struct sim_machine {
 	const struct db_memcg *memcgs; /* the cgroups that have a path, ascending by id */
 	uint32_t n_named;
 };
+
+/* Versions as in sim_machine.kernel: the first in which zswap evicts, not the allocator; in which a load takes the
+ * entry out. */
+enum { SIM_KERNEL_EVICTS = 605, SIM_KERNEL_EXCLUSIVE = 609 };
 
 enum zr_err sim_machine_load(struct db *db, uint32_t host, struct sim_machine *out);
 

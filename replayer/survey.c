@@ -2,6 +2,8 @@
 /* The pass of survey.h. */
 #include "replayer/survey.h"
 
+#include "replayer/pages.h"
+
 static bool touch(struct survey_host *host, uint8_t area, uint64_t first, uint64_t end,
 		  struct zr_arena *arena)
 {
@@ -82,6 +84,34 @@ static enum zr_err read_events(struct survey_host *host, struct db_reader *reade
 	return err ? err : learn_finish(&host->learn, arena, &host->machine.learnt);
 }
 
+static void free_last_in(struct learn *learn, const struct sim_machine *machine)
+{
+	for (uint32_t area = 0; learn->last_in && area < machine->n_areas; area++)
+		pages_free(learn->last_in[area], machine->area_slots[area], sizeof(uint32_t));
+	learn->last_in = NULL;
+}
+
+/* Tables for learn.h by slot, of the areas whose size is known; none for a kernel whose loads take the entry. */
+static enum zr_err make_last_in(struct learn *learn, const struct sim_machine *machine,
+				struct zr_arena *arena)
+{
+	enum zr_err err = ZR_OK;
+	void *table;
+
+	learn->pool_evicts = machine->kernel && machine->kernel < SIM_KERNEL_EVICTS;
+	if (!machine->kernel || machine->kernel >= SIM_KERNEL_EXCLUSIVE)
+		return ZR_OK;
+	learn->last_in = zr_arena_array(arena, DB_AREA_MAX + 1, sizeof(*learn->last_in));
+	if (!learn->last_in)
+		return zr_fail(ZR_NOMEM, "noting which pages were dropped: no memory");
+	for (uint32_t area = 0; area < machine->n_areas && !err; area++) {
+		err = pages_new(machine->area_slots[area], sizeof(uint32_t),
+				"the last refault of each slot", &table);
+		learn->last_in[area] = table;
+	}
+	return err;
+}
+
 /* An area whose size the trace does not say, as in imports of text, is as large as its events need. */
 static enum zr_err read_and_size(struct survey_host *host, struct db_reader *reader,
 				 struct zr_arena *arena)
@@ -128,7 +158,10 @@ static enum zr_err survey_host(struct db *trace, struct survey_host *host, struc
 	if (err)
 		return err;
 	host->learn.n_memcgs = host->machine.n_memcgs;
-	err = read_and_size(host, reader, arena);
+	err = make_last_in(&host->learn, &host->machine, arena);
+	if (!err)
+		err = read_and_size(host, reader, arena);
+	free_last_in(&host->learn, &host->machine);
 	db_reader_free(reader);
 	return err;
 }

@@ -16,7 +16,8 @@
  *   store refused ──> visit ──> visit ──> ... over ──lag──> visit ──> ...
  *                     a visit: write_ns a page written, else visit_ns
  *
- * Between two runs lies at least the lag, which is also when it begins if a store was refused
+ * The lag is that of the recorded run which was queued last by then, since lags differ by orders of magnitude and their
+ * mean is right for none. Between two runs lies at least the lag, which is also when it begins if a store was refused
  * meanwhile. A visit takes effect as it begins and the next comes when its time is over, so with a
  * budget of 32 entries the pool is up to 32 pages ahead of the kernel's; the stores that this lets in
  * early do not keep the run going. Visits to memcgs without entries take no time. With a pace of 0 a run is over before the next event.
@@ -63,9 +64,28 @@ static struct sim_paced pace_at(struct sim *sim, uint64_t time_ns)
 	return paced;
 }
 
+/* `later`: the first of the recorded runs that was queued after that time. */
+static uint64_t nearest_lag(const struct sim_learnt *learnt, uint32_t later, uint64_t time_ns)
+{
+	const struct sim_lag *lag = &learnt->lags[later];
+
+	if (!later)
+		return lag->lag_ns;
+	if (later == learnt->n_lags || time_ns - lag[-1].queued_ns <= lag->queued_ns - time_ns)
+		lag--;
+	return lag->lag_ns;
+}
+
 /* A run that is queued now. */
 static uint64_t start_of_run(struct sim *sim, uint64_t now_ns)
 {
+	const struct sim_learnt *learnt = &sim->machine.learnt;
+	uint32_t *at = &sim->worker.lag;
+
+	while (*at < learnt->n_lags && learnt->lags[*at].queued_ns <= now_ns)
+		++*at;
+	if (sim->policy.worker && learnt->n_lags)
+		return now_ns + nearest_lag(learnt, *at, now_ns);
 	return now_ns + pace_at(sim, now_ns).pace.lag_ns;
 }
 
