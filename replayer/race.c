@@ -142,18 +142,30 @@ static void thin_images(struct play_race *race)
 	}
 }
 
-/* The image of a lane at a place of the list. Shares with the one before there. */
+/* Of the lanes that have an image there, the nearest before this one, or any. */
+static const struct snapshot *twin_of(const struct race_image *image, uint32_t lane)
+{
+	const struct snapshot *twin = NULL;
+
+	for (uint32_t i = 0; i < PLAY_RACE_LANES; i++)
+		if (i != lane && image->lanes[i] && (i < lane || !twin))
+			twin = image->lanes[i];
+	return twin;
+}
+
+/* The image of a lane at a place of the list. Shares with the one before there, and with another lane's. */
 static enum zr_err take_lane(struct play_race *race, size_t at, uint32_t lane)
 {
 	struct regions regions = { 0 };
-	const struct snapshot *before = at ? race->images[at - 1].lanes[lane] : NULL;
+	struct snapshot_kin kin = { .before = at ? race->images[at - 1].lanes[lane] : NULL,
+				    .twin = twin_of(&race->images[at], lane) };
 	struct snapshot **out = &race->images[at].lanes[lane];
 	enum zr_err err;
 
 	lane_regions(race->lanes[lane].lane, race->host.top_slots, &regions);
 	for (size_t i = 0; i < regions.n; i++)
 		race->looked_at += regions.list[i].bytes;
-	err = snapshot_take(&regions, before, out);
+	err = snapshot_take(&regions, kin, out);
 	regions_fini(&regions);
 	if (!err)
 		race->image_bytes += snapshot_bytes(*out);

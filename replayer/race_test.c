@@ -578,11 +578,11 @@ static void an_image_puts_back_what_was_there_and_zero_behind(void **state)
 		memory[i] = (char)i;
 	regions_add(&regions, memory, 10000);
 	regions_add(&grown, memory, sizeof(memory));
-	assert_int_equal(snapshot_take(&regions, NULL, &first), ZR_OK);
+	assert_int_equal(snapshot_take(&regions, (struct snapshot_kin){ 0 }, &first), ZR_OK);
 	memcpy(before, memory, sizeof(memory));
 	memory[5001]++;
 	memset(memory + 9990, 7, 5000);
-	assert_int_equal(snapshot_take(&grown, first, &second), ZR_OK);
+	assert_int_equal(snapshot_take(&grown, (struct snapshot_kin){ .before = first }, &second), ZR_OK);
 	snapshot_restore(first, &grown);
 	assert_memory_equal(memory, before, sizeof(memory));
 	/* What the first one alone has goes with it; the second stays whole. */
@@ -605,16 +605,43 @@ static void an_image_of_little_change_costs_little(void **state)
 	(void)state;
 	memset(memory, 1, sizeof(memory));
 	regions_add(&regions, memory, sizeof(memory));
-	assert_int_equal(snapshot_take(&regions, NULL, &first), ZR_OK);
+	assert_int_equal(snapshot_take(&regions, (struct snapshot_kin){ 0 }, &first), ZR_OK);
 	assert_true(snapshot_bytes(first) >= sizeof(memory));
 	memory[17 * 4096] = 2;
-	assert_int_equal(snapshot_take(&regions, first, &second), ZR_OK);
+	assert_int_equal(snapshot_take(&regions, (struct snapshot_kin){ .before = first }, &second), ZR_OK);
 	assert_in_range(snapshot_bytes(second), 4096, 3 * 4096);
 	assert_in_range(snapshot_bytes(first), 4096, 3 * 4096);
 	snapshot_free(first);
 	assert_true(snapshot_bytes(second) >= sizeof(memory));
 	snapshot_free(second);
 	regions_fini(&regions);
+}
+
+static void twins_that_fare_alike_cost_one(void **state)
+{
+	static char memory[100 * 4096], other[100 * 4096], wanted[100 * 4096];
+	struct regions regions = { 0 }, others = { 0 };
+	struct snapshot *first, *second;
+
+	(void)state;
+	memset(memory, 1, sizeof(memory));
+	memcpy(other, memory, sizeof(other));
+	other[17 * 4096] = 2;
+	memcpy(wanted, other, sizeof(other));
+	regions_add(&regions, memory, sizeof(memory));
+	regions_add(&others, other, sizeof(other));
+	assert_int_equal(snapshot_take(&regions, (struct snapshot_kin){ 0 }, &first), ZR_OK);
+	assert_int_equal(snapshot_take(&others, (struct snapshot_kin){ .twin = first }, &second), ZR_OK);
+	assert_in_range(snapshot_bytes(second), 4096, 3 * 4096);
+	snapshot_free(first);
+	assert_true(snapshot_bytes(second) >= sizeof(memory));
+	memset(other, 3, sizeof(other));
+	snapshot_restore(second, &others);
+	assert_memory_equal(other, wanted, sizeof(other));
+	assert_int_equal(memory[17 * 4096], 1);
+	snapshot_free(second);
+	regions_fini(&regions);
+	regions_fini(&others);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -641,6 +668,7 @@ int main(void)
 		TEST(a_growing_trace_is_followed),
 		cmocka_unit_test(an_image_puts_back_what_was_there_and_zero_behind),
 		cmocka_unit_test(an_image_of_little_change_costs_little),
+		cmocka_unit_test(twins_that_fare_alike_cost_one),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

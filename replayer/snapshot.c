@@ -84,32 +84,32 @@ static bool is_zero(const char *bytes, size_t n)
 	return n == 0 || (bytes[0] == 0 && memcmp(bytes, bytes + 1, n - 1) == 0);
 }
 
-/* The block of `before` at the same place, or NULL. */
-static struct block *block_before(const struct snapshot *before, size_t image,
-				  const struct region *region, size_t i)
+/* The block of another snapshot in the same region, or NULL. */
+static struct block *block_of(const struct snapshot *other, size_t image, const struct region *region, size_t i)
 {
-	const struct image *old;
+	const struct image *it;
 
-	if (!before || image >= before->n_images)
+	if (!other || image >= other->n_images)
 		return NULL;
-	old = &before->images[image];
-	if (old->region.at != region->at || i >= blocks_of(&old->region) ||
-	    block_bytes(&old->region, i) < block_bytes(region, i))
+	it = &other->images[image];
+	if (i >= blocks_of(&it->region) || block_bytes(&it->region, i) < block_bytes(region, i))
 		return NULL;
-	return before->blocks[old->first + i];
+	return other->blocks[it->first + i];
 }
 
-static bool copy_block(const char *from, size_t bytes, struct block *before, struct block **out)
+static bool share(const char *from, size_t bytes, struct block *block, struct block **out)
+{
+	if (!block || memcmp(block->bytes, from, bytes) != 0)
+		return false;
+	block->users++;
+	*out = block;
+	return true;
+}
+
+static bool copy_block(const char *from, size_t bytes, struct block **out)
 {
 	struct block *block;
 
-	if (is_zero(from, bytes))
-		return true;
-	if (before && memcmp(before->bytes, from, bytes) == 0) {
-		before->users++;
-		*out = before;
-		return true;
-	}
 	block = malloc(sizeof(*block));
 	if (!block)
 		return false;
@@ -119,27 +119,32 @@ static bool copy_block(const char *from, size_t bytes, struct block *before, str
 	return true;
 }
 
-static bool copy_region(struct snapshot *snapshot, size_t image, const struct snapshot *before)
+static bool copy_region(struct snapshot *snapshot, size_t image, const struct snapshot_kin *kin)
 {
 	const struct region *region = &snapshot->images[image].region;
 
-	for (size_t i = 0; i < blocks_of(region); i++)
-		if (!copy_block((const char *)region->at + i * BLOCK, block_bytes(region, i),
-				block_before(before, image, region, i),
-				&snapshot->blocks[snapshot->images[image].first + i]))
+	for (size_t i = 0; i < blocks_of(region); i++) {
+		const char *from = (const char *)region->at + i * BLOCK;
+		size_t bytes = block_bytes(region, i);
+		struct block **out = &snapshot->blocks[snapshot->images[image].first + i];
+
+		if (!is_zero(from, bytes) &&
+		    !share(from, bytes, block_of(kin->before, image, region, i), out) &&
+		    !share(from, bytes, block_of(kin->twin, image, region, i), out) &&
+		    !copy_block(from, bytes, out))
 			return false;
+	}
 	return true;
 }
 
-enum zr_err snapshot_take(const struct regions *regions, const struct snapshot *before,
-			  struct snapshot **out)
+enum zr_err snapshot_take(const struct regions *regions, struct snapshot_kin kin, struct snapshot **out)
 {
 	struct snapshot *snapshot = regions->no_memory ? NULL : allocate(regions);
 	bool ok = snapshot != NULL;
 
 	*out = NULL;
 	for (size_t i = 0; ok && i < snapshot->n_images; i++)
-		ok = copy_region(snapshot, i, before);
+		ok = copy_region(snapshot, i, &kin);
 	if (!ok) {
 		snapshot_free(snapshot);
 		return zr_fail(ZR_NOMEM, "keeping an image of the model to go back to: no memory");

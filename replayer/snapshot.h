@@ -8,10 +8,12 @@
  * it writes it (a table behind its high-water mark) need not be named.
  *
  *   image ── region 0: address, bytes ── block, block, NULL, block      4 KiB each; NULL = all zero
- *         └─ region 1: ...                  └── shared with the image before, where nothing has changed
+ *         └─ region 1: ...                  └── shared with the image before, where nothing has changed; or with
+ *                                               that of a twin, a structure of the same kind that holds the same
  *
- * Blocks are counted and shared, so an image costs what changed since the one before it. Cost: one read of the
- * regions and of the image before, a copy of what differs; putting back is a copy.
+ * Blocks are counted and shared, so an image costs what changed since the one before it, and of twins that fare
+ * alike (policies that differ in their I/O alone have the same pool) only one. Cost: one read of the
+ * regions and of the images before and beside it, a copy of what differs; putting back is a copy.
  */
 #ifndef REPLAYER_SNAPSHOT_H
 #define REPLAYER_SNAPSHOT_H
@@ -38,9 +40,13 @@ void regions_fini(struct regions *regions);
 
 struct snapshot;
 
-/* `before` may be NULL: an image of the same structure, with which blocks are shared. */
-enum zr_err snapshot_take(const struct regions *regions, const struct snapshot *before,
-			  struct snapshot **out);
+/* Images with which blocks are shared: of the same structure, and of one with the same regions in the same order,
+ * elsewhere. Either may be NULL. */
+struct snapshot_kin {
+	const struct snapshot *before, *twin;
+};
+
+enum zr_err snapshot_take(const struct regions *regions, struct snapshot_kin kin, struct snapshot **out);
 
 /* Puts the bytes back. `now`: the structure's regions as they are, the same ones in the same order; where one has
  * grown, the rest of it becomes zero. */
