@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "replayer/lengths.h"
+
 /* The kernel's defaults, for traces that do not say. */
 enum { DEFAULT_POOL_PERCENT = 20, DEFAULT_ACCEPT_PERCENT = 90 };
 
@@ -86,6 +88,16 @@ static enum zr_err load_ids(struct db *db, uint32_t host, struct zr_arena *arena
 	return ZR_OK;
 }
 
+static enum zr_err load_compressor(struct db *db, uint32_t host, struct zr_arena *arena, int32_t *out)
+{
+	const char *name;
+	enum zr_err err = db_env_get(db, host, DB_ENV_ZSWAP_PREFIX "compressor", arena, &name);
+
+	if (!err && name)
+		*out = 1 + lengths_compressor(name);
+	return err;
+}
+
 /* What a trace does not say was the kernel's default, which was zbud as long as the allocator evicted. */
 static enum zr_err load_zpool(struct db *db, uint32_t host, struct zr_arena *arena,
 			      struct sim_machine *out)
@@ -111,6 +123,8 @@ enum zr_err sim_machine_load(struct db *db, uint32_t host, struct sim_machine *o
 		err = load_kernel(db, host, &arena, &out->kernel);
 	if (!err)
 		err = load_zpool(db, host, &arena, out);
+	if (!err)
+		err = load_compressor(db, host, &arena, &out->compressor);
 	if (!err)
 		err = load_ids(db, host, &arena, out);
 	zr_arena_fini(&arena);

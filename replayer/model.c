@@ -59,6 +59,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "replayer/lengths.h"
 #include "replayer/pages.h"
 
 enum { PREFETCH_SLOT = 24, PREFETCH_ZSPAGE = 12 };
@@ -163,13 +164,39 @@ static enum zr_err make_tables(struct sim *sim)
 	return err ? err : make_pool(sim);
 }
 
+static enum zr_err make_lengths(struct sim *sim)
+{
+	const struct sim_machine *machine = &sim->machine;
+	int32_t to = sim->policy.compressor;
+
+	if (to == SIM_RECORDED || to + 1 == machine->compressor)
+		return ZR_OK;
+	if (!machine->compressor)
+		return zr_fail(ZR_NO_DATA,
+			       "policy '%s': the trace does not say which compressor made its lengths, or "
+			       "one that they cannot be translated from; leave out compressor=%s",
+			       sim->policy.text, lengths_name(to));
+	if (machine->page_size != LENGTHS_PAGE)
+		return zr_fail(ZR_NO_DATA,
+			       "policy '%s': lengths are known to be translated of pages of %d bytes, the "
+			       "trace's have %u; leave out compressor=%s",
+			       sim->policy.text, LENGTHS_PAGE, machine->page_size, lengths_name(to));
+	sim->lengths = calloc(LENGTHS_PAGE + 1, sizeof(*sim->lengths));
+	if (!sim->lengths)
+		return zr_fail(ZR_NOMEM, "making a table of lengths for policy '%s': no memory",
+			       sim->policy.text);
+	lengths_map(machine->compressor - 1, to, sim->lengths);
+	return ZR_OK;
+}
+
 /* Tables that only some policies need. */
 static enum zr_err make_policy_tables(struct sim *sim)
 {
 	void *table;
 	enum zr_err err = ZR_OK;
 
-	if (sim->policy.slots == SIM_SLOTS_VSWAP)
+	err = make_lengths(sim);
+	if (!err && sim->policy.slots == SIM_SLOTS_VSWAP)
 		err = vswap_init(&sim->vswap, &sim->machine);
 	if (!err && sim->policy.order == SIM_ORDER_SORTED) {
 		err = pages_new(sim->n_slots, sizeof(*sim->sorted), "the sorted walks", &table);
@@ -210,8 +237,8 @@ enum zr_err sim_new(const struct sim_policy *policy, const struct sim_machine *m
 	if (sim->policy.drive == SIM_DRIVE_DEMAND && !sim->limits_memcgs)
 		sim->plain_below = sim->len_max < sim->machine.page_size ? sim->len_max :
 									   sim->machine.page_size - 1;
-	/* A store has to look at what was in its slot, a load has to be counted. */
-	if (sim->pool_evicts || sim->policy.load == SIM_LOAD_KEEP)
+	/* A store has to look at what was in its slot, a load has to be counted, a length translated. */
+	if (sim->pool_evicts || sim->policy.load == SIM_LOAD_KEEP || sim->lengths)
 		sim->plain_below = 0;
 	if (err) {
 		sim_free(sim);
@@ -228,6 +255,7 @@ void sim_free(struct sim *sim)
 	pages_free(sim->drive.next, sim->n_slots, sizeof(*sim->drive.next));
 	pages_free(sim->sorted, sim->n_slots, sizeof(*sim->sorted));
 	vswap_fini(&sim->vswap);
+	free(sim->lengths);
 	zs_pool_fini(&sim->pool);
 	zbud_fini(&sim->zbud);
 	lru_fini(&sim->lru);

@@ -81,6 +81,7 @@ struct sim {
 	struct zbud zbud;
 	uint32_t unseen; /* pages that were freed, but count until the next store or free */
 	uint32_t len_max; /* the longest object that the pool takes */
+	uint16_t *lengths; /* compressor=: by the recorded one; NULL = that is it */
 	uint64_t compressed_bytes;
 	struct sim_memcg *memcgs;
 

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "replayer/lengths.h"
 #include "replayer/model.h"
 #include "replayer/test_zbud.h"
 
@@ -1348,6 +1349,40 @@ static void a_page_that_was_dropped_after_its_load_can_be_evicted(void **state)
 	free_bench(&b);
 }
 
+static void lengths_are_as_of_the_policys_compressor(void **state)
+{
+	struct sim_policy policy = policy_of("unbatched+compressor=lz4");
+	struct bench b = { .machine = small_machine(64), .log = new_log() };
+	uint16_t map[LENGTHS_PAGE + 1];
+
+	(void)state;
+	b.machine.compressor = 1 + lengths_compressor("zstd");
+	lengths_map(lengths_compressor("zstd"), lengths_compressor("lz4"), map);
+	assert_int_equal(sim_new(&policy, &b.machine, &b.log->sink, &b.sim), ZR_OK);
+	feed(&b, event_out(1, 1, 500));
+	assert_true(map[500] > 600);
+	assert_int_equal(sim_state(b.sim).compressed_bytes, map[500]);
+	feed(&b, event_out(2, 1, 4000)); /* does not compress any more, and is stored as it is */
+	assert_int_equal(sim_state(b.sim).compressed_bytes, map[500] + 4096);
+	free_bench(&b);
+}
+
+static void lengths_of_an_unknown_compressor_are_not_translated(void **state)
+{
+	struct sim_policy policy = policy_of("unbatched+compressor=lz4");
+	struct sim_machine machine = small_machine(64);
+	struct sim *sim;
+
+	(void)state;
+	assert_int_equal(sim_new(&policy, &machine, NULL, &sim), ZR_NO_DATA);
+	assert_non_null(strstr(zr_error_text(), "which compressor"));
+	zr_error_clear();
+	machine.compressor = 1;
+	machine.page_size = 65536;
+	assert_int_equal(sim_new(&policy, &machine, NULL, &sim), ZR_NO_DATA);
+	zr_error_clear();
+}
+
 static void zbud_takes_no_page_that_fills_it(void **state)
 {
 	struct bench b = new_bench("linux-6.1+pool=1M", 64);
@@ -1902,6 +1937,8 @@ int main(void)
 		cmocka_unit_test(an_entry_that_was_loaded_stays_and_cannot_be_evicted),
 		cmocka_unit_test(a_page_that_was_dropped_after_its_load_can_be_evicted),
 		cmocka_unit_test(zbud_takes_no_page_that_fills_it),
+		cmocka_unit_test(lengths_are_as_of_the_policys_compressor),
+		cmocka_unit_test(lengths_of_an_unknown_compressor_are_not_translated),
 		cmocka_unit_test(a_run_that_has_drained_the_pool_is_over_though_stores_come_in),
 		cmocka_unit_test(the_pace_of_a_visit_may_change_on_its_way),
 		cmocka_unit_test(writes_of_the_worker_carry_the_time_at_which_it_did_them),

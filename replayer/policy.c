@@ -15,6 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "replayer/lengths.h"
+
 enum { BATCH_ON = 32, BATCH_MAX = 256, WALK_MAX = 1 << 20, WORKER_MAX = 1'000'000'000, WORD_BYTES = 64 };
 
 static const struct sim_policy base = {
@@ -30,6 +32,7 @@ static const struct sim_policy base = {
 	.large = SIM_RECORDED,
 	.incompressible = SIM_RECORDED,
 	.zero = SIM_RECORDED,
+	.compressor = SIM_RECORDED,
 	.readahead = true,
 	.second_chance = true,
 };
@@ -107,10 +110,8 @@ void sim_policy_settle(struct sim_policy *policy, const struct sim_machine *mach
 	policy->large = policy->incompressible = policy->zero = SIM_RECORDED;
 	policy->n_rules = 0;
 	policy->readahead = true;
+	policy->compressor = SIM_RECORDED;
 }
-
-/* Words of the design that this version does not have; refused by name instead of "unknown". */
-static const char *const later_knobs[] = { "compressor", NULL };
 
 static const char *const order_names[] = { "lru", "sorted", "cluster", NULL };
 static const char *const slots_names[] = { "recorded", "vswap", NULL };
@@ -141,6 +142,7 @@ enum knob_id {
 	KNOB_ZPOOL,
 	KNOB_LOAD,
 	KNOB_READAHEAD,
+	KNOB_COMPRESSOR,
 	KNOB_WB,
 	KNOB_ZSWAP_MAX,
 	KNOB_SCHED,
@@ -192,6 +194,9 @@ static const struct sim_knob_help knobs[] = {
 			"an entry that is loaded: is gone from zswap, or stays until its slot is freed" },
 	[KNOB_READAHEAD] = { "readahead", "on|off",
 			     "refaults of pages that nobody asked for: as recorded, or left out" },
+	[KNOB_COMPRESSOR] = { "compressor", "recorded|zstd[:1|:3|:9]|lz4|lzo",
+			      "lengths as another compressor would make them: an estimate, by a table "
+			      "of real pages" },
 	[KNOB_WB] = { "wb", "on|off[@CGROUP]",
 		      "may pages of the cgroup (of all) and those below it go to the disk" },
 	[KNOB_ZSWAP_MAX] = { "zswap_max", "BYTES[K|M|G]|max[@CGROUP]",
@@ -433,6 +438,9 @@ static bool set_recorded(enum knob_id knob, struct sim_policy *policy)
 	case KNOB_LOAD:
 		policy->load = SIM_RECORDED;
 		return true;
+	case KNOB_COMPRESSOR:
+		policy->compressor = SIM_RECORDED;
+		return true;
 	case KNOB_SLOTS:
 		policy->slots = SIM_SLOTS_RECORDED;
 		return true;
@@ -484,6 +492,9 @@ static bool set_knob(enum knob_id knob, char *value, struct sim_policy *policy)
 		return parse_choice(value, load_names, &policy->load);
 	case KNOB_READAHEAD:
 		return parse_switch(value, &policy->readahead);
+	case KNOB_COMPRESSOR:
+		policy->compressor = lengths_compressor(value);
+		return policy->compressor >= 0;
 	case KNOB_WB:
 		return parse_rule(value, (struct sim_rule){ .what = SIM_RULE_WB }, policy);
 	case KNOB_ZSWAP_MAX:
@@ -515,14 +526,6 @@ static void list_names(const void *table, size_t stride, char *text, size_t byte
 						 name);
 }
 
-static bool is_among(const char *const *names, const char *word)
-{
-	for (; *names; names++)
-		if (strcmp(*names, word) == 0)
-			return true;
-	return false;
-}
-
 static enum zr_err unknown_preset(const char *text, const char *word)
 {
 	char names[384];
@@ -538,10 +541,6 @@ static enum zr_err unknown_knob(const char *text, const char *name)
 	char names[384];
 
 	list_names(knobs, sizeof(knobs[0]), names, sizeof(names));
-	if (is_among(later_knobs, name))
-		return zr_fail(ZR_BAD_POLICY,
-			       "policy '%s': knob '%s' is not implemented yet; there are: %s", text,
-			       name, names);
 	return zr_fail(ZR_BAD_POLICY, "policy '%s': '%s' is not a knob; there are: %s", text, name,
 		       names);
 }
@@ -701,8 +700,9 @@ static void intake_to_text(const struct sim_policy *policy, char *text, size_t b
 	choice_or(zpool, sizeof(zpool), policy->zpool, zpool_names);
 	choice_or(load, sizeof(load), policy->load, load_names);
 	snprintf(text, bytes,
-		 "large=%s+incompressible=%s+zero=%s+evict=%s+zpool=%s+load=%s+readahead=%s", large,
-		 incompressible, zero, evict, zpool, load, policy->readahead ? "on" : "off");
+		 "large=%s+incompressible=%s+zero=%s+evict=%s+zpool=%s+load=%s+readahead=%s+compressor=%s",
+		 large, incompressible, zero, evict, zpool, load, policy->readahead ? "on" : "off",
+		 policy->compressor == SIM_RECORDED ? "recorded" : lengths_name(policy->compressor));
 }
 
 void sim_policy_to_text(const struct sim_policy *policy, char *text, size_t bytes)

@@ -8,6 +8,7 @@
 static const char *const policies_with_rules[] = {
 	"unbatched+wb=off+wb=on@/a/b+zswap_max=3M@/a+zswap_max=max@/a/c",
 	"linux-7.3+batch=7+sched=mq-deadline+nomerges=2+worker=now+zero=zswap",
+	"linux-6.1+zpool=zsmalloc+readahead=off+compressor=zstd:9",
 };
 
 /* The text form, put over another preset, gives the policy again. */
@@ -156,7 +157,7 @@ static void bad_words_are_named_with_what_there_is(void **state)
 		{ "batched+pool=1Q", "PCT%" },
 		{ "batched+pool=1KK", "PCT%" },
 		{ "batched+pool=9000000000G", "PCT%" },
-		{ "batched+compressor=lz4", "not implemented yet" },
+		{ "batched+compressor=zstd:4", "recorded|zstd" },
 		{ "batched+readahead=maybe", "on|off" },
 		{ "batched+zpool=z3fold", "zsmalloc|zbud" },
 		{ "batched+sched=cfq", "none|mq-deadline" },

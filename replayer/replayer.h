@@ -81,6 +81,7 @@ struct sim_policy {
 	int32_t large, incompressible; /* enum sim_fate, or SIM_RECORDED */
 	int32_t zero;		       /* enum sim_zero, or SIM_RECORDED */
 	int32_t evict, zpool, load;    /* enums of these names, or SIM_RECORDED */
+	int32_t compressor;	       /* as in lengths.h, or SIM_RECORDED */
 	bool readahead;		       /* off: refaults that nobody asked for are left out */
 	struct sim_rule
 		rules[SIM_RULES_MAX]; /* later ones win; what none speaks of is as recorded */
@@ -167,6 +168,7 @@ struct sim_machine {
 	uint32_t n_memcgs, n_areas; /* highest id + 1 */
 	uint64_t area_slots[DB_AREA_MAX + 1];
 	uint32_t kernel; /* 100 * major + minor of the release; 0 = not known */
+	int32_t compressor; /* 1 + as in lengths.h; 0 = not known, or not there */
 	bool zbud;	 /* its pool was of zbud (or z3fold, which is taken for it) */
 	/* By the first pass over the events, in its arena. */
 	struct sim_learnt learnt;

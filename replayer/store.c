@@ -395,11 +395,15 @@ static void drop_old(struct sim *sim, uint32_t index, uint32_t pages)
 			sim_set_state(sim, i, SIM_SLOT_FREE);
 }
 
-void sim_out(struct sim *sim, const struct db_event *event)
+void sim_out(struct sim *sim, const struct db_event *recorded)
 {
-	uint32_t index = sim_index(sim, event->area, event->slot);
-	uint32_t pages = event->flags & DB_F_PART ? 1 : 1u << event->order;
-	bool part = take_part(&sim->folio, event, index);
+	uint32_t index = sim_index(sim, recorded->area, recorded->slot);
+	uint32_t pages = recorded->flags & DB_F_PART ? 1 : 1u << recorded->order;
+	bool part = take_part(&sim->folio, recorded, index);
+	struct db_event translated = *recorded, *event = &translated;
+
+	if (sim->lengths)
+		translated.len = sim->lengths[recorded->len];
 
 	if (sim->drive.next)
 		sim_drive_touch(sim, event, index, pages);
