@@ -15,7 +15,7 @@
 #include "replayer/device_guard.h"
 #include "replayer/pages.h"
 
-enum { OPS = 512, BUFFER_PAGES = 1024, READS = 64, CONTENT_SEED = 1 };
+enum { OPS = 512, BUFFER_PAGES = 1024, READS = 64, TRIES = 1000, CONTENT_SEED = 1 };
 
 /* Behind the pages of writes: one a read, one that nobody reads. */
 enum { READ_PAGE = BUFFER_PAGES, SCRATCH_PAGE = READ_PAGE + READS, ALL_PAGES };
@@ -29,6 +29,7 @@ struct op {
 	uint32_t slot, pages, index; /* index: of the first slot in `slots` */
 	uint8_t area;
 	uint32_t buffer_page, buffer_span; /* span: with the pages skipped at the ring's end */
+	uint32_t tries;
 	uint64_t start_ns;
 };
 
@@ -71,7 +72,7 @@ struct device {
 	struct queue queues[SWAPIO_CONTEXTS];
 	enum device_reads how_to_read;
 	struct op reads[READS];
-	uint32_t in_flight; /* entries in the kernel */
+	uint32_t prepared, in_flight; /* entries for the kernel, and in it */
 
 	struct device_report report;
 	bool has_corpus;
@@ -110,7 +111,7 @@ static uint64_t now_ns(void)
 	return (uint64_t)ts.tv_sec * ns_per_s + (uint64_t)ts.tv_nsec;
 }
 
-/* ------------------------------------------------------------------------------------- completions */
+/* ------------------------------------------------------------------------- submission, completions */
 
 static void check_result(struct device *device, const struct op *op, int32_t result)
 {
@@ -190,6 +191,40 @@ static void report_op(struct device *device, const struct op *op)
 	verify(device, op);
 }
 
+static void prepare(struct device *device, struct op *op)
+{
+	struct io_uring_sqe *sqe = io_uring_get_sqe(&device->ring);
+	void *buffer = buffer_at(device, op->buffer_page);
+	unsigned bytes = op->pages * device->page_size;
+	uint64_t offset = offset_of(device, op->index);
+
+	if (device->have_buffers && op->is_read)
+		io_uring_prep_read_fixed(sqe, 0, buffer, bytes, offset, 0);
+	else if (device->have_buffers)
+		io_uring_prep_write_fixed(sqe, 0, buffer, bytes, offset, 0);
+	else if (op->is_read)
+		io_uring_prep_read(sqe, 0, buffer, bytes, offset);
+	else
+		io_uring_prep_write(sqe, 0, buffer, bytes, offset);
+	sqe->flags |= IOSQE_FIXED_FILE;
+	io_uring_sqe_set_data(sqe, op);
+	op->state = OP_IN_FLIGHT;
+	device->prepared++;
+}
+
+/* A signal makes the kernel cancel what it was about to hand to a thread of its own. It goes out again with whatever
+ * is submitted next. */
+static bool is_retried(struct device *device, struct op *op, int32_t result)
+{
+	bool interrupted = result == -ECANCELED || result == -EINTR || result == -EAGAIN;
+
+	if (!interrupted || device->err || op->tries == TRIES)
+		return false;
+	op->tries++;
+	prepare(device, op);
+	return true;
+}
+
 static void take_completion(struct device *device, struct io_uring_cqe *cqe)
 {
 	struct op *op = io_uring_cqe_get_data(cqe);
@@ -197,12 +232,37 @@ static void take_completion(struct device *device, struct io_uring_cqe *cqe)
 
 	io_uring_cqe_seen(&device->ring, cqe);
 	device->in_flight--;
-	if (!op)
-		return; /* the no-op */
+	if (!op || is_retried(device, op, result))
+		return; /* the no-op; or not done yet */
 	check_result(device, op, result);
 	if (!device->err)
 		report_op(device, op);
 	finish_op(device, op);
+}
+
+/* One call that submits what is prepared; false: nothing went, an error is kept. Entries that the kernel has no room for
+ * at the moment stay prepared. */
+static bool submit_some(struct device *device)
+{
+	int ret = io_uring_submit(&device->ring);
+
+	if (ret > 0) {
+		device->in_flight += (uint32_t)ret;
+		device->prepared -= (uint32_t)ret;
+		return true;
+	}
+	if (ret == -EINTR || ((ret == -EAGAIN || ret == -EBUSY) && device->in_flight))
+		return true;
+	keep_error(device, zr_fail_errno(ret ? -ret : EIO, "submitting %u writes to '%s'",
+					 device->prepared, device->path));
+	device->prepared = 0;
+	return false;
+}
+
+/* Is there anything to wait for? After an error, what has not gone yet does not go any more. */
+static bool under_way(const struct device *device)
+{
+	return device->in_flight || (device->prepared && !device->err);
 }
 
 static void wait_one(struct device *device)
@@ -210,6 +270,10 @@ static void wait_one(struct device *device)
 	struct io_uring_cqe *cqe;
 	int ret;
 
+	if (device->prepared && !device->err && !submit_some(device))
+		return;
+	if (!device->in_flight)
+		return;
 	do
 		ret = io_uring_wait_cqe(&device->ring, &cqe);
 	while (ret == -EINTR);
@@ -230,52 +294,24 @@ static void take_completed(struct device *device)
 		take_completion(device, cqe);
 }
 
-/* -------------------------------------------------------------------------------------- submission */
-
-static void submit_prepared(struct device *device, uint32_t entries, bool writes)
+static void submit_prepared(struct device *device, bool writes)
 {
-	while (entries && !device->err) {
-		int ret = io_uring_submit(&device->ring);
+	while (device->prepared && !device->err) {
+		uint32_t before = device->prepared;
 
-		if (ret == -EAGAIN || ret == -EBUSY) {
-			if (device->in_flight) {
-				wait_one(device);
-				continue;
-			}
-		} else if (ret == -EINTR) {
-			continue;
-		}
-		if (ret <= 0) {
-			keep_error(device,
-				   zr_fail_errno(ret ? -ret : EIO, "submitting %u writes to '%s'",
-						 entries, device->path));
+		if (!submit_some(device))
 			return;
-		}
-		device->report.enters += writes;
-		device->in_flight += (uint32_t)ret;
-		entries -= (uint32_t)ret;
+		if (device->prepared < before)
+			device->report.enters += writes;
+		else if (device->in_flight)
+			wait_one(device);
 	}
 }
 
-static void prepare(struct device *device, struct op *op, uint64_t start_ns)
+static void start_op(struct device *device, struct op *op, uint64_t start_ns)
 {
-	struct io_uring_sqe *sqe = io_uring_get_sqe(&device->ring);
-	void *buffer = buffer_at(device, op->buffer_page);
-	unsigned bytes = op->pages * device->page_size;
-	uint64_t offset = offset_of(device, op->index);
-
-	if (device->have_buffers && op->is_read)
-		io_uring_prep_read_fixed(sqe, 0, buffer, bytes, offset, 0);
-	else if (device->have_buffers)
-		io_uring_prep_write_fixed(sqe, 0, buffer, bytes, offset, 0);
-	else if (op->is_read)
-		io_uring_prep_read(sqe, 0, buffer, bytes, offset);
-	else
-		io_uring_prep_write(sqe, 0, buffer, bytes, offset);
-	sqe->flags |= IOSQE_FIXED_FILE;
-	io_uring_sqe_set_data(sqe, op);
-	op->state = OP_IN_FLIGHT;
 	op->start_ns = start_ns;
+	prepare(device, op);
 }
 
 static void prepare_nothing(struct device *device)
@@ -284,7 +320,10 @@ static void prepare_nothing(struct device *device)
 
 	io_uring_prep_nop(sqe);
 	io_uring_sqe_set_data(sqe, NULL);
+	device->prepared++;
 }
+
+/* ------------------------------------------------------------------------------------------ kicks */
 
 static void kick(struct device *device, enum swapio_context_id id)
 {
@@ -300,14 +339,14 @@ static void kick(struct device *device, enum swapio_context_id id)
 		if (device->err)
 			finish_op(device, queue->ops[i]);
 		else
-			prepare(device, queue->ops[i], start_ns);
+			start_op(device, queue->ops[i], start_ns);
 	}
 	if (device->err)
 		return;
 	device->report.write_entries += n;
 	if (n == 2)
 		prepare_nothing(device);
-	submit_prepared(device, n == 2 ? 3 : n, true);
+	submit_prepared(device, true);
 	take_completed(device);
 }
 
@@ -449,7 +488,7 @@ static struct op *free_read(struct device *device)
 		for (uint32_t i = 0; i < READS; i++)
 			if (device->reads[i].state == OP_DONE)
 				return &device->reads[i];
-		if (device->err || !device->in_flight)
+		if (device->err || !under_way(device))
 			return NULL; /* what was in flight is lost */
 		wait_one(device);
 	}
@@ -472,11 +511,11 @@ static void on_read(struct swapio_target *target, uint8_t area, uint32_t slot)
 			   .area = area,
 			   .buffer_page = READ_PAGE + (uint32_t)(op - device->reads) };
 	device->slots[index].reading = 1;
-	prepare(device, op, now_ns());
-	submit_prepared(device, 1, false);
+	start_op(device, op, now_ns());
+	submit_prepared(device, false);
 	if (device->how_to_read == DEVICE_READS_OVERLAP)
 		return;
-	while (op->state == OP_IN_FLIGHT && device->in_flight)
+	while (op->state == OP_IN_FLIGHT && under_way(device))
 		wait_one(device);
 }
 
@@ -725,6 +764,7 @@ void device_wait(struct device *device, uint64_t until_ns)
 
 	if (now >= until_ns)
 		return;
+	submit_prepared(device, false);
 	if (!device->in_flight) {
 		sleep_until(until_ns);
 		return;
@@ -743,7 +783,7 @@ enum zr_err device_finish(struct device *device, struct device_report *out)
 	const struct measure *counted = &device->account.counted;
 
 	kick_early(device);
-	while (device->in_flight)
+	while (under_way(device))
 		wait_one(device);
 	if (device->has_corpus) {
 		struct content_fit fit = content_fit(device->content);

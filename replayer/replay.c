@@ -147,7 +147,7 @@ static void report_progress(struct replay *replay)
 	const struct play_options *options = replay->options;
 	uint64_t now;
 
-	if (!options->progress || replay->stopped)
+	if (!options->progress || replay->stopped || !replay->work)
 		return;
 	now = clock_ns(CLOCK_MONOTONIC);
 	if (now - replay->last_progress_ns < PROGRESS_EVERY_NS && replay->work_done < replay->work)
@@ -561,25 +561,31 @@ static void keep_figures(struct pass *pass, const struct device_report *report)
 					      .makespan_ns = clock_ns(CLOCK_MONOTONIC) - pass->start_ns });
 }
 
-/* The figures of what was done are kept whatever the device says. */
+/* A pass that ended early says something of its policy only as long as no whole one does. */
+static bool is_kept(const struct pass *pass, bool whole)
+{
+	return pass->rep != WARM_UP && (whole || !pass->lane->metrics.n);
+}
+
 static enum zr_err device_pass(struct pass *pass)
 {
 	const struct replay *replay = pass->replay;
 	struct device_report report;
 	enum zr_err err = begin_pass(pass), device_err;
+	bool whole;
 
 	if (err)
 		return err;
 	pass->start_ns = clock_ns(CLOCK_MONOTONIC);
 	err = feed_pass(pass);
 	device_err = device_finish(pass->device, &report);
-	if (pass->rep != WARM_UP) {
+	whole = !err && !device_err && !replay->stopped;
+	if (is_kept(pass, whole))
 		keep_figures(pass, &report);
-		if (!err && !device_err)
-			check_writes(pass, &report);
-		if (replay->options->live && !err && !device_err && !replay->stopped)
-			tell_live(pass, &report, true);
-	}
+	if (pass->rep != WARM_UP && !err && !device_err)
+		check_writes(pass, &report);
+	if (replay->options->live && pass->rep != WARM_UP && whole)
+		tell_live(pass, &report, true);
 	lane_stop(pass->lane);
 	return err ? err : device_err;
 }
@@ -831,8 +837,11 @@ enum zr_err play_replay(struct db *trace, struct db *results, const struct play_
 		err = kernel_open(options, &replay.kernel);
 	if (!err)
 		err = survey_trace(trace, &replay.arena, &replay.hosts, &replay.n_hosts);
-	if (!err)
+	if (!err) {
 		size_up_work(&replay);
+		if (options->target == PLAY_DEVICE)
+			report_progress(&replay); /* nothing is touched if the user has stopped it already */
+	}
 	for (size_t i = 0; i < replay.n_hosts && !err && !replay.stopped; i++)
 		err = replay_host(&replay, &replay.hosts[i]);
 	kernel_close(replay.kernel);

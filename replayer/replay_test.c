@@ -5,9 +5,11 @@
  */
 #include "replayer/test_events.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include "replayer/swapio.h"
@@ -546,6 +548,101 @@ static void a_warm_up_is_not_kept_and_a_wait_can_be_ended(void **state)
 	free_trace(trace);
 }
 
+struct stop_in_second_round {
+	uint32_t ended;
+};
+
+static void count_ended(void *arg, const struct play_live *live)
+{
+	((struct stop_in_second_round *)arg)->ended += live->ended;
+}
+
+static bool stop_after_four(void *arg, double done)
+{
+	(void)done;
+	return ((struct stop_in_second_round *)arg)->ended < 4;
+}
+
+/* Three policies; the second one is cut short in its second pass, which takes a quarter of a second. */
+static void a_repetition_that_was_cut_short_is_not_averaged_with_whole_ones(void **state)
+{
+	struct trace *trace = new_trace(true);
+	struct play_options options = options_null();
+	struct stop_in_second_round stop = { 0 };
+	struct runs runs;
+
+	(void)state;
+	options.target = PLAY_DEVICE;
+	options.device = trace->target;
+	options.pace = PLAY_SCALED;
+	options.speed = 2e-5;
+	options.reps = 3;
+	options.live = count_ended;
+	options.live_arg = &stop;
+	options.progress = stop_after_four;
+	options.progress_arg = &stop;
+	replay_or_skip(trace, &options);
+	assert_int_equal(stop.ended, 4);
+	runs = read_runs(trace);
+	assert_int_equal(runs.n, 3);
+	for (int i = 0; i < 3; i++) {
+		assert_int_equal(runs.runs[i].reps, i == 0 ? 2 : 1);
+		assert_true(runs.runs[i].partial);
+		for (int rep = 0; rep < runs.runs[i].reps; rep++)
+			assert_true(metric(trace, &runs.runs[i], "zswap_store_calls", rep)->value ==
+				    metric(trace, &runs.runs[0], "zswap_store_calls", 0)->value);
+	}
+	free_trace(trace);
+}
+
+static void ignore_signal(int number)
+{
+	(void)number;
+}
+
+/* Every system call is interrupted again and again, at whatever moment. */
+static void signals_that_stop_nothing_change_nothing(void **state)
+{
+	static const struct itimerval storm = { { 0, 100 }, { 0, 100 } }, calm;
+	struct sigaction action = { .sa_handler = ignore_signal }, before;
+	struct trace *trace = new_trace(true);
+	struct play_options options = options_null();
+	struct runs runs;
+	enum zr_err err;
+
+	(void)state;
+	assert_int_equal(sigaction(SIGALRM, &action, &before), 0);
+	assert_int_equal(setitimer(ITIMER_REAL, &storm, NULL), 0);
+	options.target = PLAY_DEVICE;
+	options.device = trace->target;
+	options.pace = PLAY_SCALED;
+	options.speed = 1e-4;
+	options.warm_up = true;
+	err = play_replay(trace->db, trace->db, &options);
+	assert_int_equal(setitimer(ITIMER_REAL, &calm, NULL), 0);
+	assert_int_equal(sigaction(SIGALRM, &before, NULL), 0);
+	if (err == ZR_UNSUPPORTED) {
+		print_message("skipped: %s\n", zr_error_text());
+		zr_error_clear();
+		free_trace(trace);
+		skip();
+	}
+	if (err)
+		fail_msg("%s", zr_error_text());
+	options = options_null();
+	assert_int_equal(play_replay(trace->db, trace->db, &options), ZR_OK);
+	runs = read_runs(trace);
+	assert_int_equal(runs.n, 6);
+	for (int i = 0; i < 3; i++) {
+		assert_false(runs.runs[i].partial);
+		assert_true(value(trace, &runs.runs[i], "write_requests") ==
+			    value(trace, &runs.runs[i + 3], "write_requests"));
+		assert_true(value(trace, &runs.runs[i], "disk_refaults") ==
+			    value(trace, &runs.runs[i + 3], "disk_refaults"));
+	}
+	free_trace(trace);
+}
+
 static void null_has_no_time_and_a_device_no_closed_tasks(void **state)
 {
 	struct trace *trace = new_trace(false);
@@ -599,6 +696,8 @@ int main(void)
 		cmocka_unit_test(a_device_replay_tells_how_each_pass_ended),
 		cmocka_unit_test(a_device_replay_keeps_to_the_schedule_and_tells_its_drift),
 		cmocka_unit_test(a_warm_up_is_not_kept_and_a_wait_can_be_ended),
+		cmocka_unit_test(a_repetition_that_was_cut_short_is_not_averaged_with_whole_ones),
+		cmocka_unit_test(signals_that_stop_nothing_change_nothing),
 		cmocka_unit_test(null_has_no_time_and_a_device_no_closed_tasks),
 		cmocka_unit_test(a_device_that_is_too_small_stores_nothing),
 	};

@@ -396,7 +396,7 @@ struct play_options {
  * stored. Then the trace is decoded once for PLAY_NULL and shared by all policies; once a repetition and
  * policy for PLAY_DEVICE, where the policies take turns. PLAY_NULL is deterministic and is done once
  * whatever `reps` says. What ends early, by the user or by an error of the device, is stored as partial,
- * with the reason in the run's note.
+ * with the reason in the run's note: whole repetitions, or that one which ended early if it was the first.
  *
  * On PLAY_MODEL the I/O goes to a modelled device in virtual time, with iocost and I/O pressure; deterministic too.
  *
