@@ -253,9 +253,10 @@ run-fuzzers: $(FUZZERS)
 
 # ------------------------------------------------------------------------------------------- benchmarks
 
-BENCHES = $(patsubst %.c,$(BUILD)/%,$(wildcard db/*_bench.c replayer/*_bench.c))
+ALL_BENCHES = $(patsubst %.c,$(BUILD)/%,$(wildcard db/*_bench.c replayer/*_bench.c))
+BENCHES = $(filter-out $(BUILD)/replayer/io_bench,$(ALL_BENCHES))
 
-$(BENCHES): %: %.o $(REPLAYER_A) $(DB_A)
+$(ALL_BENCHES): %: %.o $(REPLAYER_A) $(DB_A)
 	$(call say,LINK,$@)
 	$(call link,$(REPLAYER_LIBS) $(DB_LIBS))
 
@@ -308,7 +309,13 @@ bench-record: setup-bench $(BUILD)/recorder/fold_bench $(BUILD)/zreel-record $(B
 bench-replay: $(BUILD)/replayer/model_bench
 	$(Q)$(BUILD)/replayer/model_bench traces/touch.zr
 
-.PHONY: static-record bench-record setup-bench bench-replay
+# Random writes by the device target and by fio, in turn, to a file in BENCH_DIR; rows are kept there too.
+BENCH_DIR ?= $(BUILD)
+
+bench-io: setup-bench $(BUILD)/replayer/io_bench
+	$(Q)replayer/bench-io -b $(BUILD)/replayer/io_bench -d $(BENCH_DIR)
+
+.PHONY: static-record bench-record setup-bench bench-replay bench-io
 
 # Size and speed of the event store; adds rows to db/BENCH.md. TRACE=FILE and EVENTS=N choose other sources.
 bench-store: $(BUILD)/db/store_bench
@@ -365,6 +372,7 @@ help:
 	@echo 'make bench    speed of the codec and of the model'
 	@echo 'make bench-store  size and speed of the event store, 100 million events; adds to db/BENCH.md'
 	@echo 'make bench-replay  speed of the model, decoding included (rows: replayer/BENCH.md)'
+	@echo 'make bench-io  random writes by the device target and by fio, in BENCH_DIR (rows: replayer/BENCH.md)'
 	@echo 'make bench-record  what recording costs, beside perf record and trace-cmd record'
 	@echo 'make static-record  build/zreel-record.static, for hosts with nothing installed'
 	@echo 'make fidelity  the model against real kernels in virtual machines; rewrites replayer/FIDELITY.md'

@@ -72,6 +72,7 @@ struct device {
 	struct queue queues[SWAPIO_CONTEXTS];
 	enum device_reads how_to_read;
 	struct op reads[READS];
+	uint32_t depth;
 	uint32_t prepared, in_flight; /* entries for the kernel, and in it */
 
 	struct device_report report;
@@ -401,7 +402,7 @@ static uint32_t span_for(const struct device *device, uint32_t pages)
 
 static bool has_room(const struct device *device, uint32_t pages)
 {
-	return device->op_tail - device->op_head < OPS &&
+	return device->in_flight < device->depth && device->op_tail - device->op_head < OPS &&
 	       device->buffer_tail - device->buffer_head + span_for(device, pages) <= BUFFER_PAGES;
 }
 
@@ -681,6 +682,7 @@ enum zr_err device_open(const struct device_options *options, struct device **ou
 	device->path = options->path;
 	device->page_size = options->page_size;
 	device->no_cpu = options->no_cpu;
+	device->depth = options->depth ? options->depth : UINT32_MAX;
 	device->has_corpus = options->corpus && !options->no_cpu;
 	device->file.fd = -1;
 	err = prepare_device(device, options);

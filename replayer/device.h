@@ -38,6 +38,7 @@ struct device_options {
 	uint64_t file_bytes;	   /* a regular file is made this large; 0 = what the slots need */
 	uint32_t page_size, n_areas;
 	const uint64_t *area_slots;
+	uint32_t depth; /* writes in flight at most; 0 = as many as there are operations */
 	bool no_cpu;
 	const char *corpus; /* the pages come from this file, see content.h; NULL = they are made up */
 	void (*say)(void *arg, const char *text); /* told what is about to be overwritten; may be NULL */
