@@ -74,6 +74,7 @@ struct device {
 	struct op reads[READS];
 	uint32_t depth;
 	uint32_t prepared, in_flight; /* entries for the kernel, and in it */
+	uint32_t most_in_flight;
 
 	struct device_report report;
 	bool has_corpus;
@@ -326,6 +327,14 @@ static void prepare_nothing(struct device *device)
 
 /* ------------------------------------------------------------------------------------------ kicks */
 
+/* So that the disk has a tag for each of n writes: io_uring asks for one without waiting, and hands what got none to
+ * threads of its own, one by one, outside of the plug and of the order. */
+static void wait_for_tags(struct device *device, uint32_t n)
+{
+	while (!device->err && device->in_flight && device->in_flight + n > device->most_in_flight)
+		wait_one(device);
+}
+
 static void kick(struct device *device, enum swapio_context_id id)
 {
 	struct queue *queue = &device->queues[id];
@@ -334,6 +343,7 @@ static void kick(struct device *device, enum swapio_context_id id)
 
 	if (!n)
 		return;
+	wait_for_tags(device, n);
 	queue->n = 0;
 	start_ns = now_ns();
 	for (uint32_t i = 0; i < n; i++) {
@@ -657,6 +667,7 @@ static enum zr_err prepare_device(struct device *device, const struct device_opt
 		err = device_file_open(options->path, options->yes_destroy, &device->file);
 	if (!err)
 		err = make_large_enough(device, options);
+	device->most_in_flight = device_tags(&device->file);
 	account_init(&device->account, device->file.is_block, device->file.major, device->file.minor);
 	if (!err)
 		err = make_buffers(device);

@@ -23,6 +23,10 @@
  * A latency is from the call that submits to the completion as it is seen here: completions are looked for with
  * each page that is (de)compressed, and at each kick, so that it is late by that work at most.
  *
+ * No more is in flight than the disk has tags for (nr_requests, nr_tags), some left free, since a tag is given back a
+ * moment after its request has ended. One plug with more requests than that is beyond help: some are then sent on by
+ * threads of io_uring, without a plug.
+ *
  * The first failure is kept and everything after it is skipped; device_error() tells it.
  */
 #ifndef REPLAYER_DEVICE_H

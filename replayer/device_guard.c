@@ -194,9 +194,9 @@ static enum zr_err read_start(const char *path, const struct device_file *file, 
 	return ZR_OK;
 }
 
+/* A file in the disk's folder of sysfs; a partition's folder lies in it. "" if there is none. */
 static void read_attribute(const struct device_file *file, const char *name, char *out, size_t bytes)
 {
-	/* A partition has no "device" of its own; its disk is the folder above. */
 	static const char *const places[] = { "", "../" };
 
 	out[0] = '\0';
@@ -204,8 +204,8 @@ static void read_attribute(const struct device_file *file, const char *name, cha
 		char path[PATH_MAX];
 		char *text;
 
-		snprintf(path, sizeof(path), "/sys/dev/block/%u:%u/%sdevice/%s", file->major,
-			 file->minor, places[i], name);
+		snprintf(path, sizeof(path), "/sys/dev/block/%u:%u/%s%s", file->major, file->minor, places[i],
+			 name);
 		text = read_text(path);
 		snprintf(out, bytes, "%.*s", text ? (int)strcspn(text, "\n") : 0, text ? text : "");
 		free(text);
@@ -215,6 +215,24 @@ static void read_attribute(const struct device_file *file, const char *name, cha
 	}
 }
 
+uint32_t device_tags(const struct device_file *file)
+{
+	static const char *const limits[] = { "queue/nr_requests", "mq/0/nr_tags" };
+	uint32_t least = UINT32_MAX;
+
+	for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++) {
+		char text[32];
+		unsigned long tags;
+
+		read_attribute(file, limits[i], text, sizeof(text));
+		tags = strtoul(text, NULL, 10);
+		if (tags && tags < least)
+			least = (uint32_t)tags;
+	}
+	/* Some are still held by requests that have ended for their owner. */
+	return least == UINT32_MAX ? least : least - least / 8;
+}
+
 void device_file_describe(const struct stat *st, struct device_file *file)
 {
 	char model[64], serial[48];
@@ -222,8 +240,8 @@ void device_file_describe(const struct stat *st, struct device_file *file)
 	file->is_block = true;
 	file->major = major(st->st_rdev);
 	file->minor = minor(st->st_rdev);
-	read_attribute(file, "model", model, sizeof(model));
-	read_attribute(file, "serial", serial, sizeof(serial));
+	read_attribute(file, "device/model", model, sizeof(model));
+	read_attribute(file, "device/serial", serial, sizeof(serial));
 	snprintf(file->model, sizeof(file->model), "%s%s%s", model[0] ? model : "unknown model",
 		 serial[0] ? ", serial " : "", serial);
 }
@@ -307,10 +325,20 @@ static enum zr_err open_file(const char *path, const char *yes_destroy, const st
 	return err ? err : check_file(path, yes_destroy, out);
 }
 
+/* A name in /dev that is not there is no place for a file, but for the shared memory in it. */
+static bool is_device_name(const char *path)
+{
+	return strncmp(path, "/dev/", 5) == 0 && strncmp(path, "/dev/shm/", 9) != 0;
+}
+
 static enum zr_err make_file(const char *path, struct device_file *out)
 {
-	enum zr_err err = open_direct(path, O_CREAT | O_EXCL, out);
 	struct stat st;
+	enum zr_err err;
+
+	if (is_device_name(path))
+		return zr_fail(ZR_NOT_FOUND, "there is no device '%s'; see lsblk for those that there are", path);
+	err = open_direct(path, O_CREAT | O_EXCL, out);
 
 	out->created = !err;
 	if (!err && fstat(out->fd, &st) == 0) {

@@ -5,7 +5,8 @@
  * A block device is opened only if it is named twice, is not mounted, not swapped on, not in use by the
  * kernel or anybody with an exclusive claim (O_EXCL), and carries no signature that is known here. An
  * existing regular file is opened only if zreel made it or it is named twice, and never while it is swapped
- * on. A file that is not there is made, marked as zreel's, and removed by device_close().
+ * on. A file that is not there is made, marked as zreel's, and removed by device_close(); but never in /dev, where it
+ * would be a device's name mistyped.
  */
 #ifndef REPLAYER_DEVICE_GUARD_H
 #define REPLAYER_DEVICE_GUARD_H
@@ -42,6 +43,9 @@ bool device_is_swap(const char *swaps, const char *path);
 
 /* What a block device is, without opening it: all but fd and bytes. */
 void device_file_describe(const struct stat *st, struct device_file *out);
+
+/* How many requests the disk below takes at once without making anybody wait; UINT32_MAX if the kernel does not tell. */
+uint32_t device_tags(const struct device_file *file);
 
 enum zr_err device_file_open(const char *path, const char *yes_destroy, struct device_file *out);
 

@@ -610,9 +610,21 @@ static void mounts_and_swaps_are_found_in_their_tables(void **state)
 	assert_false(device_is_swap("", "/var/swap"));
 }
 
+static void a_mistyped_device_is_not_made_a_file(void **state)
+{
+	struct device_file file;
+
+	(void)state;
+	assert_int_equal(device_file_open("/dev/nosuch0n1", NULL, &file), ZR_NOT_FOUND);
+	assert_non_null(strstr(zr_error_text(), "no device"));
+	zr_error_clear();
+	assert_false(exists("/dev/nosuch0n1"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_mistyped_device_is_not_made_a_file),
 		cmocka_unit_test(what_is_submitted_is_what_was_planned),
 		cmocka_unit_test(refaults_read_what_was_last_written),
 		cmocka_unit_test(overlapping_refaults_read_what_was_last_written),
