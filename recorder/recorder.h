@@ -166,6 +166,21 @@ struct rec_import_result {
  * is understood is an error that quotes its first line, and leaves no file. */
 enum zr_err rec_import(const struct rec_import_options *options, struct rec_import_result *out);
 
+/* ---- a disk's writes as block tracepoints see them, to check other counts by ---- */
+
+struct rec_block_count;
+
+struct rec_block_writes {
+	uint64_t requests, merges; /* completed; bios and requests that were merged into one */
+};
+
+/* Begins to count, of the disk that a block device is, or is a part of. ZR_PERM, ZR_UNSUPPORTED say what is missing. */
+enum zr_err rec_block_count_open(const char *device, struct rec_block_count **out);
+
+/* Since then. */
+enum zr_err rec_block_count_read(const struct rec_block_count *count, struct rec_block_writes *out);
+void rec_block_count_close(struct rec_block_count *count); /* NULL is fine */
+
 /* ---- doctor: what can be recorded here, and what would have to change ---- */
 
 enum { REC_DOCTOR_EVENTS = 48, REC_DOCTOR_CHECKS = 12 };

@@ -74,6 +74,7 @@ struct pass {
 	struct lane *lane;
 	int32_t rep;
 	uint64_t start_ns, work_before; /* monotonic; work_done */
+	struct play_traced traced_before;
 	struct pacer pacer;
 };
 
@@ -516,6 +517,14 @@ static void pace_pass(struct pass *pass)
 	pacer_init(&pass->pacer, pass->rep == WARM_UP ? PLAY_ASAP : options->pace, options->speed, &hooks);
 }
 
+static enum zr_err read_traced(const struct replay *replay, struct play_traced *out)
+{
+	const struct play_options *options = replay->options;
+
+	*out = (struct play_traced){ 0 };
+	return options->traced ? options->traced(options->traced_arg, out) : ZR_OK;
+}
+
 static enum zr_err begin_pass(struct pass *pass)
 {
 	struct lane *lane = pass->lane;
@@ -523,6 +532,9 @@ static enum zr_err begin_pass(struct pass *pass)
 
 	pace_pass(pass);
 	pass->work_before = pass->replay->work_done;
+	err = read_traced(pass->replay, &pass->traced_before);
+	if (err)
+		return err;
 	err = device_start(pass->device, pacer_is_timed(&pass->pacer) ? DEVICE_READS_OVERLAP :
 									DEVICE_READS_WAIT);
 	if (!err)
@@ -545,6 +557,30 @@ static void check_writes(struct pass *pass, const struct device_report *report)
 	strcpy(pass->lane->odd, text);
 	if (options->say)
 		options->say(options->say_arg, text);
+}
+
+/* The disk's tracepoints against its statistics; those of a partition may be fewer. */
+static enum zr_err check_traced(const struct pass *pass, const struct device_report *report)
+{
+	const struct play_traced *before = &pass->traced_before;
+	const struct account *account = report->account;
+	bool whole = account->major == account->disk_major && account->minor == account->disk_minor;
+	struct play_traced now;
+	uint64_t requests, merges;
+	enum zr_err err = read_traced(pass->replay, &now);
+
+	if (err || !pass->replay->options->traced || !report->counted)
+		return err;
+	requests = now.write_requests - before->write_requests;
+	merges = now.write_merges - before->write_merges;
+	metrics_add_traced(&pass->lane->metrics, pass->rep, requests, merges);
+	if (whole ? requests == report->write_requests && merges == report->write_merges :
+		    requests >= report->write_requests && merges >= report->write_merges)
+		return ZR_OK;
+	return zr_fail(ZR_CORRUPT,
+		       "block tracepoints have %" PRIu64 " write requests and %" PRIu64
+		       " merges of this pass, the statistics of the device %" PRIu64 " and %" PRIu64,
+		       requests, merges, report->write_requests, report->write_merges);
 }
 
 static void keep_figures(struct pass *pass, const struct device_report *report)
@@ -582,8 +618,10 @@ static enum zr_err device_pass(struct pass *pass)
 	whole = !err && !device_err && !replay->stopped;
 	if (is_kept(pass, whole))
 		keep_figures(pass, &report);
-	if (pass->rep != WARM_UP && !err && !device_err)
+	if (pass->rep != WARM_UP && !err && !device_err) {
 		check_writes(pass, &report);
+		err = check_traced(pass, &report);
+	}
 	if (replay->options->live && pass->rep != WARM_UP && whole)
 		tell_live(pass, &report, true);
 	lane_stop(pass->lane);

@@ -354,6 +354,11 @@ struct play_live {
 	uint64_t write_requests, write_merges; /* by them, until now */
 };
 
+/* The writes of a disk by another account than its statistics. */
+struct play_traced {
+	uint64_t write_requests, write_merges;
+};
+
 struct play_options {
 	const char *const *policies; /* texts */
 	uint32_t n_policies;
@@ -369,6 +374,10 @@ struct play_options {
 	bool no_cpu;		   /* skip the real compression work */
 	const char *corpus;	   /* PLAY_DEVICE: draw the pages from this file; NULL = make them up */
 	enum play_cgroup cgroup;   /* PLAY_DEVICE */
+	/* PLAY_DEVICE: counts until now, asked before and after each pass; the replay ends with ZR_CORRUPT if the
+	 * statistics of the device say otherwise. NULL = not asked. */
+	enum zr_err (*traced)(void *arg, struct play_traced *out);
+	void *traced_arg;
 	const char *note;	   /* begins the note of each run; NULL = none */
 	uint32_t reps;		   /* 0 = 1 */
 	bool warm_up;		   /* PLAY_DEVICE: before them a round that is not kept, as fast as it goes */

@@ -276,6 +276,12 @@ void metrics_put(struct metrics *metrics, const struct db_metric *metric)
 	add(metrics, metric->rep, metric->name, metric->value, metric->figure);
 }
 
+void metrics_add_traced(struct metrics *metrics, int32_t rep, uint64_t requests, uint64_t merges)
+{
+	add(metrics, rep, "write_requests_traced", (double)requests, DB_MEASURED);
+	add(metrics, rep, "write_merges_traced", (double)merges, DB_MEASURED);
+}
+
 void metrics_fini(struct metrics *metrics)
 {
 	free(metrics->rows);

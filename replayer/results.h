@@ -52,6 +52,10 @@ void metrics_add(struct metrics *metrics, const struct replay_figures *figures);
 
 /* One more figure; the run's number is filled in when it is stored. */
 void metrics_put(struct metrics *metrics, const struct db_metric *metric);
+
+/* The writes of a repetition as block tracepoints counted them. */
+void metrics_add_traced(struct metrics *metrics, int32_t rep, uint64_t requests, uint64_t merges);
+
 void metrics_fini(struct metrics *metrics);
 
 /* Stores the run with its metrics and series. */

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "recorder/recorder.h"
 #include "replayer/replayer.h"
 #include "ui/commands.h"
 #include "ui/format.h"
@@ -19,6 +20,7 @@ struct values {
 	const char *runs, *yes_destroy, *corpus, *device_model, *pace, *study;
 	uint32_t reps, jobs;
 	int drive, cgroup;
+	bool check_block;
 	bool no_cpu, no_warm_up, this_host, list_policies, json;
 };
 
@@ -50,6 +52,8 @@ static const struct ui_option options[] = {
 	{ "no-cpu", 0, UI_FLAG, MEMBER(no_cpu), NULL, "do the I/O without the decompression work" },
 	{ "corpus", 0, UI_TEXT, MEMBER(corpus), "FILE",
 	  "draw the pages that a device run compresses from FILE, by recorded length" },
+	{ "check-block", 0, UI_FLAG, MEMBER(check_block), NULL,
+	  "hold a block device's statistics against its block tracepoints, after each pass" },
 	{ "cgroup", 0, UI_CHOICE, MEMBER(cgroup), "auto|on|off",
 	  "count bios and pressure in a control group of its own; auto: on block devices" },
 	{ "policies", 0, UI_FLAG, MEMBER(list_policies), NULL, "list the presets and knobs, and end" },
@@ -189,6 +193,33 @@ static enum zr_err read_pace(const struct values *values, struct play_options *h
 	return values->pace ? play_pace_parse(values->pace, &how->pace, &how->speed) : ZR_OK;
 }
 
+static enum zr_err read_block_count(void *arg, struct play_traced *out)
+{
+	struct rec_block_writes writes;
+	enum zr_err err = rec_block_count_read(arg, &writes);
+
+	*out = (struct play_traced){ .write_requests = writes.requests, .write_merges = writes.merges };
+	return err;
+}
+
+/* Counts as long as the replay takes. */
+static enum zr_err begin_block_check(const struct values *values, struct play_options *how)
+{
+	struct rec_block_count *count;
+	enum zr_err err;
+
+	if (!values->check_block)
+		return ZR_OK;
+	if (how->target != PLAY_DEVICE)
+		return zr_fail(ZR_USAGE, "--check-block is for --on device, where there are tracepoints to count");
+	err = rec_block_count_open(how->device, &count);
+	if (err)
+		return err;
+	how->traced = read_block_count;
+	how->traced_arg = count;
+	return ZR_OK;
+}
+
 /* What the workload was, if the trace was generated: in the arena, or NULL. */
 static enum zr_err read_workload(struct db *trace, struct zr_arena *arena, const char **out)
 {
@@ -279,11 +310,14 @@ static enum zr_err replay(struct db *trace, struct db *results, const struct ui_
 
 	if (!err)
 		err = ui_results_load(&before, results, 0, call->arena);
+	if (!err)
+		err = begin_block_check(values, &how);
 	if (err)
 		return err;
 	ui_progress_begin(&progress, "replaying");
 	err = replay_all(trace, results, &how, study, call->arena);
 	ui_progress_end(&progress);
+	rec_block_count_close(how.traced_arg);
 	if (!err)
 		err = ui_results_load(&made, results, last_run(&before), call->arena);
 	if (!err)
