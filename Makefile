@@ -210,7 +210,7 @@ E2E_TESTS = $(filter-out $(HEAVY_TESTS),$(wildcard ui/e2e/*.sh traces/*_test.sh)
 # They need a browser, and a whole Debian system: by `make test-more`.
 HEAVY_TESTS = ui/e2e/report_browser.sh ui/e2e/deb.sh
 VM_TESTS  = recorder/vm/record_test.sh recorder/vm/source_test.sh recorder/vm/replay_test.sh recorder/vm/top_test.sh \
-	    recorder/vm/kernel_test.sh
+	    recorder/vm/kernel_test.sh recorder/vm/calibrate_test.sh
 MORE_TESTS = recorder/huge_test.sh $(HEAVY_TESTS) $(BUILD)/db/fault_test
 
 test: setup-test all $(UNIT_TESTS) check-layers

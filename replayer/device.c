@@ -715,6 +715,16 @@ const struct device_file *device_file(const struct device *device)
 	return &device->file;
 }
 
+uint64_t device_taken_bytes(const struct device *device)
+{
+	return offset_of(device, device->n_slots);
+}
+
+void device_share(struct device *device)
+{
+	device->account.is_block = false;
+}
+
 void device_set_group(struct device *device, const struct cgroup *group)
 {
 	device->account.group = group;

@@ -82,6 +82,12 @@ enum zr_err device_error(const struct device *device);
 /* Who refaults waits for the read; or reads overlap with all that comes next. */
 enum device_reads { DEVICE_READS_WAIT, DEVICE_READS_OVERLAP };
 
+/* How many of the target's bytes, from its start, are the replay's own. */
+uint64_t device_taken_bytes(const struct device *device);
+
+/* Somebody else is meant to use the device, too: its statistics are not ours, and are not looked at. */
+void device_share(struct device *device);
+
 /* Starts a pass: statistics and report from zero, nothing of what earlier passes wrote is expected. */
 enum zr_err device_start(struct device *device, enum device_reads reads);
 

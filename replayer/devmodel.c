@@ -188,6 +188,22 @@ enum zr_err time_params_parse(const char *text, struct time_params *out)
 	return err;
 }
 
+enum zr_err time_params_iocost(const char *text, struct play_iocost *out)
+{
+	struct play_drive drive;
+	enum zr_err err;
+
+	if (!is_calibrated(text))
+		return zr_fail(ZR_USAGE,
+			       "device model '%s': beside a neighbour, a device takes calibrated:FILE alone, for "
+			       "iocost",
+			       text);
+	err = load_drive(text, &drive);
+	if (!err)
+		*out = play_drive_iocost(&drive);
+	return err;
+}
+
 enum zr_err time_params_origin(const char *text, char *out, size_t bytes)
 {
 	size_t name = strcspn(text, "+");

@@ -71,6 +71,11 @@ struct time_params {
  * last one of all; neither may contain a '+', nor the file's a '#'. ZR_USAGE names the word that is not understood. */
 enum zr_err time_params_parse(const char *text, struct time_params *out);
 
+struct play_iocost;
+
+/* iocost's parameters of a drive of the form calibrated:FILE#NAME. ZR_USAGE for any other device. */
+enum zr_err time_params_iocost(const char *text, struct play_iocost *out);
+
 /* Where the device of such a text comes from: "built-in drive ssd (...), not measured", "drive 'NAME', measured ...".
  * Of a text that was parsed. */
 enum zr_err time_params_origin(const char *text, char *out, size_t bytes);
@@ -85,8 +90,6 @@ struct cost_model {
 
 struct cost_model device_cost_model(const struct time_params *params);
 struct cost_model iocost_cost_model(const struct time_params *params);
-
-struct play_iocost;
 
 /* What iocost makes of the parameters of its linear model: block/blk-iocost.c, calc_lcoefs(). */
 struct cost_model iocost_coefficients(const struct play_iocost *iocost);

@@ -29,6 +29,15 @@ static enum zr_err read_line(const char *path, const char *disk, char *line, siz
 	return ZR_OK;
 }
 
+static void drop_figures_of_the_kernels(char *line)
+{
+	static const char automatic[] = " ctrl=auto";
+	char *at = strstr(line, automatic);
+
+	if (at)
+		at[strlen(automatic)] = '\0';
+}
+
 static enum zr_err write_line(const char *path, const char *line)
 {
 	int errnum = text_file_write(path, line);
@@ -50,6 +59,8 @@ static enum zr_err remember(struct iocost_setup *setup, const struct iocost_setu
 		snprintf(setup->qos, sizeof(setup->qos), "%s enable=0 ctrl=auto", disk);
 	if (!setup->model[0])
 		snprintf(setup->model, sizeof(setup->model), "%s ctrl=auto", disk);
+	drop_figures_of_the_kernels(setup->qos);
+	drop_figures_of_the_kernels(setup->model);
 	if (!options->model)
 		setup->model_file[0] = '\0';
 	return err;
@@ -68,7 +79,7 @@ static enum zr_err switch_on(const struct iocost_setup *setup, const struct play
 	}
 	if (err)
 		return err;
-	snprintf(line, sizeof(line), "%s enable=1", disk);
+	snprintf(line, sizeof(line), "%s enable=1%s", disk, model ? " ctrl=user min=100.00 max=100.00" : "");
 	return write_line(setup->qos_file, line);
 }
 

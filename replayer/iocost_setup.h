@@ -4,8 +4,13 @@
  *
  * Two files at the root of the cgroup hierarchy hold a line for each disk that iocost knows: io.cost.qos
  * ("8:0 enable=1 ctrl=auto rpct=95.00 ...") and io.cost.model ("8:0 ctrl=user model=linear rbps=..."). Both take
- * back what they print, so the line found is what is written in the end; where there was none, the controller is
- * switched off and its model left to the kernel again.
+ * back what they print, so the line found is what is written in the end. But a figure written into either makes it
+ * the user's (ctrl=user), so of a line with ctrl=auto nothing behind that is; those figures are the kernel's own.
+ * Where there was no line, the controller is switched off and its model left to the kernel again.
+ *
+ * A measured model is taken at its word: the rate at which iocost lets time pass for the disk (vrate) is held at 100%.
+ * Left to itself it rises for as long as anybody wants more, up to a hundredfold, and what is not scarce is not shared
+ * out by weight.
  *
  * A run that is killed (SIGKILL) leaves iocost on: a line "MAJOR:MINOR enable=0" into io.cost.qos switches it off.
  */

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "replayer/iocost_setup.h"
@@ -42,6 +43,15 @@ static void assert_begins(const char *path, const char *want)
 	fclose(in);
 	text[strlen(want)] = '\0';
 	assert_string_equal(text, want);
+}
+
+/* All of it. */
+static void assert_is(const char *path, const char *want)
+{
+	struct stat st;
+
+	assert_begins(path, want);
+	assert_true(stat(path, &st) == 0 && st.st_size == (off_t)strlen(want));
 }
 
 static int set_up(void **state)
@@ -87,7 +97,7 @@ static void it_is_switched_on_and_put_back(void **state)
 
 	fill(f, was_qos, was_model);
 	assert_int_equal(iocost_setup_begin(&options, &setup), ZR_OK);
-	assert_begins(f->qos, "8:0 enable=1");
+	assert_begins(f->qos, "8:0 enable=1 ctrl=user min=100.00 max=100.00");
 	assert_begins(f->model, "8:0 ctrl=user model=linear rbps=10 rseqiops=20 rrandiops=30 wbps=40 wseqiops=50 "
 			       "wrandiops=60");
 	empty(f);
@@ -114,6 +124,21 @@ static void a_disk_without_iocost_is_without_it_again(void **state)
 	assert_begins(f->model, "8:0 ctrl=auto");
 }
 
+static void what_was_the_kernels_own_is_left_to_it_again(void **state)
+{
+	const struct fixture *f = *state;
+	struct iocost_setup_options options = { .root = f->root, .major = 8, .minor = 0, .model = &measured };
+	struct iocost_setup setup;
+
+	fill(f, "8:0 enable=1 ctrl=auto rpct=95.00 rlat=5000 wpct=95.00 wlat=5000 min=50.00 max=150.00",
+	     "8:0 ctrl=auto model=linear rbps=1 rseqiops=2 rrandiops=3 wbps=4 wseqiops=5 wrandiops=6");
+	assert_int_equal(iocost_setup_begin(&options, &setup), ZR_OK);
+	empty(f);
+	assert_int_equal(iocost_setup_end(&setup), ZR_OK);
+	assert_is(f->qos, "8:0 enable=1 ctrl=auto");
+	assert_is(f->model, "8:0 ctrl=auto");
+}
+
 static void without_a_model_the_kernels_stays(void **state)
 {
 	const struct fixture *f = *state;
@@ -121,12 +146,14 @@ static void without_a_model_the_kernels_stays(void **state)
 	struct iocost_setup setup;
 
 	fill(f, was_qos, was_model);
+	put(f->qos, "");
 	assert_int_equal(iocost_setup_begin(&options, &setup), ZR_OK);
+	assert_is(f->qos, "8:0 enable=1");
 	assert_begins(f->model, was_model);
 	put(f->model, "untouched");
 	assert_int_equal(iocost_setup_end(&setup), ZR_OK);
 	assert_begins(f->model, "untouched");
-	assert_begins(f->qos, was_qos);
+	assert_begins(f->qos, "8:0 enable=0");
 }
 
 static void a_kernel_without_iocost_is_named(void **state)
@@ -146,6 +173,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(it_is_switched_on_and_put_back, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_disk_without_iocost_is_without_it_again, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(what_was_the_kernels_own_is_left_to_it_again, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(without_a_model_the_kernels_stays, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_kernel_without_iocost_is_named, set_up, tear_down),
 	};

@@ -63,6 +63,7 @@ struct replay {
 	bool stopped; /* by the user */
 	/* PLAY_DEVICE */
 	struct account_group group;
+	struct beside beside;
 	char detail[DEVICE_ENV_BYTES];
 };
 
@@ -386,6 +387,7 @@ static void write_note(const struct replay *replay, const struct survey_host *ho
 		add_note(note, bytes, text);
 	}
 	add_note(note, bytes, early_end);
+	add_note(note, bytes, replay->beside.note);
 	if (replay->options->target != PLAY_MODEL)
 		return;
 	add_note(note, bytes, "device model, computed: ");
@@ -583,7 +585,8 @@ static enum zr_err check_traced(const struct pass *pass, const struct device_rep
 		       requests, merges, report->write_requests, report->write_merges);
 }
 
-static void keep_figures(struct pass *pass, const struct device_report *report)
+static void keep_figures(struct pass *pass, const struct device_report *report,
+			 const struct beside_figures *beside)
 {
 	struct lane *lane = pass->lane;
 
@@ -594,6 +597,7 @@ static void keep_figures(struct pass *pass, const struct device_report *report)
 					      .io = &lane->swapio.io,
 					      .report = report,
 					      .pacer = &pass->pacer,
+					      .beside = beside,
 					      .makespan_ns = clock_ns(CLOCK_MONOTONIC) - pass->start_ns });
 }
 
@@ -605,19 +609,23 @@ static bool is_kept(const struct pass *pass, bool whole)
 
 static enum zr_err device_pass(struct pass *pass)
 {
-	const struct replay *replay = pass->replay;
+	struct replay *replay = pass->replay;
+	struct beside_figures beside;
 	struct device_report report;
-	enum zr_err err = begin_pass(pass), device_err;
+	enum zr_err err = begin_pass(pass), device_err, beside_err;
 	bool whole;
 
 	if (err)
 		return err;
+	beside_pass_begin(&replay->beside);
 	pass->start_ns = clock_ns(CLOCK_MONOTONIC);
 	err = feed_pass(pass);
 	device_err = device_finish(pass->device, &report);
+	beside_err = beside_pass_end(&replay->beside, &beside);
+	device_err = device_err ? device_err : beside_err;
 	whole = !err && !device_err && !replay->stopped;
 	if (is_kept(pass, whole))
-		keep_figures(pass, &report);
+		keep_figures(pass, &report, &beside);
 	if (pass->rep != WARM_UP && !err && !device_err) {
 		check_writes(pass, &report);
 		err = check_traced(pass, &report);
@@ -681,6 +689,36 @@ static void describe_device(struct replay *replay, const struct device *device)
 	device_env_read(&places, replay->options->device, device_file(device), replay->detail);
 	if (replay->options->no_cpu)
 		device_env_add(replay->detail, "cpu", "off");
+	if (replay->options->neighbour)
+		device_env_add(replay->detail, "neighbour", replay->options->neighbour);
+}
+
+static enum zr_err begin_beside(struct replay *replay, struct device *device)
+{
+	const struct play_options *options = replay->options;
+	const struct device_file *file = device_file(device);
+	struct beside_options beside = { .words = options->neighbour,
+					 .path = options->device,
+					 .file = file,
+					 .taken_bytes = device_taken_bytes(device),
+					 .top = replay->group.top,
+					 .own = replay->group.own };
+	struct play_iocost iocost;
+	struct account disk;
+	enum zr_err err = ZR_OK;
+
+	if (!options->neighbour)
+		return ZR_OK;
+	if (options->time_model) {
+		err = time_params_iocost(options->time_model, &iocost);
+		beside.iocost = &iocost;
+	}
+	account_init(&disk, file->is_block, file->major, file->minor);
+	beside.disk_major = disk.disk_major;
+	beside.disk_minor = disk.disk_minor;
+	account_fini(&disk);
+	device_share(device);
+	return err ? err : beside_begin(&beside, &replay->beside);
 }
 
 /* In a control group of its own, if one is wanted. */
@@ -688,17 +726,20 @@ static enum zr_err account_passes(struct replay *replay, const struct survey_hos
 				  struct device *device)
 {
 	struct account_group *group = &replay->group;
-	enum zr_err err = account_group_open(replay->options->cgroup, device_file(device)->is_block, group);
-	enum zr_err closed;
+	bool wants_group = device_file(device)->is_block || replay->options->neighbour;
+	enum zr_err err = account_group_open(replay->options->cgroup, wants_group, group), closed, ended;
 
 	if (err)
 		return err;
 	device_set_group(device, group->own);
+	err = begin_beside(replay, device);
 	describe_device(replay, device);
-	err = device_passes(replay, host, lanes, device);
+	if (!err)
+		err = device_passes(replay, host, lanes, device);
+	ended = beside_end(&replay->beside);
 	device_set_group(device, NULL);
 	closed = account_group_close(group);
-	return err ? err : closed;
+	return err ? err : ended ? ended : closed;
 }
 
 static enum zr_err replay_device(struct replay *replay, const struct survey_host *host,
@@ -853,7 +894,10 @@ static enum zr_err read_pace(struct replay *replay)
 	if (options->target != PLAY_DEVICE && options->corpus)
 		return zr_fail(ZR_USAGE, "a corpus ('%s') is for real pages: on a device only",
 			       options->corpus);
-	if (options->target != PLAY_MODEL && options->time_model)
+	if (options->target != PLAY_DEVICE && options->neighbour)
+		return zr_fail(ZR_USAGE, "a neighbour ('%s') is for a device only; on model, rival=WEIGHT of a device "
+					 "model is one", options->neighbour);
+	if (options->target != PLAY_MODEL && options->time_model && !options->neighbour)
 		return zr_fail(ZR_USAGE, "a device model ('%s') is for the target model only", model);
 	replay->plan.pace = options->pace;
 	replay->plan.speed = options->speed;

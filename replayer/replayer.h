@@ -371,6 +371,8 @@ struct play_options {
 	enum play_pace pace;
 	double speed;		   /* PLAY_SCALED: so many times as fast as recorded */
 	uint64_t device_bytes;	   /* a regular file is made this large; 0 = what the trace needs */
+	const char *neighbour;	   /* PLAY_DEVICE: who else uses the drive, in neighbour.h's words; NULL = nobody.
+				    * A calibrated time_model then is what iocost is told of the drive. */
 	bool no_cpu;		   /* skip the real compression work */
 	const char *corpus;	   /* PLAY_DEVICE: draw the pages from this file; NULL = make them up */
 	enum play_cgroup cgroup;   /* PLAY_DEVICE */

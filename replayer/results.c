@@ -261,12 +261,26 @@ static void add_device(struct metrics *metrics, const struct replay_figures *f)
 		  DB_MEASURED);
 }
 
+/* What somebody else got of the drive meanwhile. */
+static void add_beside(struct metrics *metrics, const struct replay_figures *f)
+{
+	const struct beside_figures *beside = f->beside;
+
+	add(metrics, f->rep, "neighbour_iops", beside->iops, DB_MEASURED);
+	add(metrics, f->rep, "neighbour_bytes", (double)beside->bytes, DB_MEASURED);
+	add(metrics, f->rep, "neighbour_latency_us", beside->latency_us, DB_MEASURED);
+	if (beside->has_usage)
+		add(metrics, f->rep, "neighbour_iocost_usage_us", (double)beside->usage_us, DB_MEASURED);
+}
+
 void metrics_add(struct metrics *metrics, const struct replay_figures *figures)
 {
 	add_counters(metrics, figures);
 	add_plan(metrics, figures);
 	if (figures->report)
 		add_device(metrics, figures);
+	if (figures->beside && figures->beside->there)
+		add_beside(metrics, figures);
 	if (figures->timing)
 		add_timing(metrics, figures);
 }

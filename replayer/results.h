@@ -9,6 +9,7 @@
 #ifndef REPLAYER_RESULTS_H
 #define REPLAYER_RESULTS_H
 
+#include "replayer/beside.h"
 #include "replayer/device.h"
 #include "replayer/pacer.h"
 #include "replayer/replayer.h"
@@ -42,6 +43,7 @@ struct replay_figures {
 	const struct sim_counters *counters;
 	const struct play_io *io;
 	const struct device_report *report;
+	const struct beside_figures *beside; /* NULL = nothing went on beside it */
 	const struct timing_report *timing; /* NULL but on the target model */
 	const struct pacer *pacer; /* of a device; its drift is told if it kept to a schedule */
 	enum play_pace pace;

@@ -17,7 +17,7 @@
 struct values {
 	struct ui_list policies;
 	struct ui_target target;
-	const char *runs, *yes_destroy, *corpus, *device_model, *pace, *study;
+	const char *runs, *yes_destroy, *corpus, *device_model, *pace, *neighbour, *study;
 	uint32_t reps, jobs;
 	int drive, cgroup;
 	bool check_block;
@@ -35,6 +35,8 @@ static const struct ui_option options[] = {
 	  "asap, recorded, scaled:X or closed (model: closed, kernel: recorded, else asap)" },
 	{ "device-model", 0, UI_TEXT, MEMBER(device_model), "MODEL",
 	  "a built-in device or calibrated:FILE[#NAME], and knobs: ssd+channels=4; model only (ssd)" },
+	{ "neighbour", 0, UI_TEXT, MEMBER(neighbour), "WORDS",
+	  "who else uses the device, as in 'randwrite bs=4k iodepth=32 weight=10x'" },
 	{ "study", 0, UI_TEXT, MEMBER(study), "NAME",
 	  "redo a study: batch, plug, memcg-batch or shrink-enabled; its policies, on model" },
 	{ "runs", 'r', UI_TEXT, MEMBER(runs), "FILE",
@@ -291,6 +293,7 @@ static enum zr_err replay(struct db *trace, struct db *results, const struct ui_
 		.n_policies = policies->n,
 		.target = target_of(values),
 		.time_model = values->device_model,
+		.neighbour = values->neighbour,
 		.device = values->target.device,
 		.yes_destroy = values->yes_destroy,
 		.this_host = values->this_host,
