@@ -299,7 +299,7 @@ static int work(struct worker *worker)
 /* The other process from its beginning to its end. Nothing here may return into the caller's program. */
 static _Noreturn void be_neighbour(const struct neighbour_options *options, struct shared *shared, int start)
 {
-	static struct worker worker;
+	struct worker worker = { .options = options, .shared = shared, .random = 88172645463325252 };
 	char word;
 	int ret;
 
@@ -307,9 +307,6 @@ static _Noreturn void be_neighbour(const struct neighbour_options *options, stru
 	signal(SIGINT, SIG_IGN);
 	signal(SIGTERM, SIG_IGN);
 	signal(SIGHUP, SIG_IGN);
-	worker.options = options;
-	worker.shared = shared;
-	worker.random = 88172645463325252;
 	if (read(start, &word, 1) != 1)
 		_exit(0);
 	ret = work(&worker);
@@ -323,6 +320,7 @@ static _Noreturn void be_neighbour(const struct neighbour_options *options, stru
 static enum zr_err fork_neighbour(struct neighbour *neighbour, const struct neighbour_options *options,
 				  int start[2])
 {
+	struct shared *shared = neighbour->shared;
 	pid_t parent = getpid();
 
 	neighbour->pid = fork();
@@ -336,7 +334,8 @@ static enum zr_err fork_neighbour(struct neighbour *neighbour, const struct neig
 	if (getppid() != parent)
 		_exit(0);
 	close(start[1]);
-	be_neighbour(options, neighbour->shared, start[0]);
+	free(neighbour);
+	be_neighbour(options, shared, start[0]);
 }
 
 static enum zr_err start_it(struct neighbour *neighbour, const struct neighbour_options *options)
