@@ -62,7 +62,8 @@ static void say(const struct kernel *kernel, const char *text)
 		kernel->options->say(kernel->options->say_arg, text);
 }
 
-/* ------------------------------------------------------------------------------------------ open */
+/* ------------------------------------------------------------------------------------------ open
+ */
 
 static void write_detail(struct kernel *kernel)
 {
@@ -110,7 +111,8 @@ const char *kernel_detail(const struct kernel *kernel)
 	return kernel->detail;
 }
 
-/* ---------------------------------------------------------------------------------------- demand */
+/* ---------------------------------------------------------------------------------------- demand
+ */
 
 static enum zr_err open_events(const struct pass *pass, uint32_t kinds, struct db_reader **out)
 {
@@ -189,7 +191,8 @@ static enum zr_err make_plan(struct pass *pass)
 	return err ? err : check_room(pass);
 }
 
-/* ------------------------------------------------------------------------------------ the machine */
+/* ------------------------------------------------------------------------------------ the machine
+ */
 
 static enum zr_err recorded_text(const struct pass *pass, const char *key, char *text, size_t bytes)
 {
@@ -308,7 +311,8 @@ static enum zr_err take_down(struct pass *pass, enum zr_err err)
 	return err;
 }
 
-/* --------------------------------------------------------------------------------------- looking */
+/* --------------------------------------------------------------------------------------- looking
+ */
 
 static void note_pool(struct pass *pass, const struct measure *now)
 {
@@ -371,7 +375,8 @@ static enum zr_err drain(struct pass *pass, uint64_t left)
 	return err ? err : kernel_crew_error(pass->crew);
 }
 
-/* --------------------------------------------------------------------------------------- playing */
+/* --------------------------------------------------------------------------------------- playing
+ */
 
 static const char *rule_text(const struct sim_policy *policy, int what, char *text, size_t bytes)
 {
@@ -402,21 +407,22 @@ static enum zr_err set_rules(struct pass *pass)
 	return err;
 }
 
-/* A cgroup that may have nothing in zswap swaps to the disk. */
+/* A cgroup that may have nothing in zswap swaps to the disk. It must have nothing there yet, or 7.3
+ * makes room by writing that back. */
 static enum zr_err preload(struct pass *pass)
 {
-	enum zr_err err = kernel_plan_preload(pass->plan, false);
+	enum zr_err err = cgroup_write(pass->cgroup, "memory.zswap.max", "0");
 
-	if (!err)
-		err = drain(pass, 0);
-	if (!err)
-		err = cgroup_write(pass->cgroup, "memory.zswap.max", "0");
 	if (!err)
 		err = kernel_plan_preload(pass->plan, true);
 	if (!err)
 		err = drain(pass, 0);
 	if (!err)
 		err = cgroup_write(pass->cgroup, "memory.zswap.max", "max");
+	if (!err)
+		err = kernel_plan_preload(pass->plan, false);
+	if (!err)
+		err = drain(pass, 0);
 	return err ? err : set_rules(pass);
 }
 
@@ -466,7 +472,8 @@ static void start_pacer(struct pass *pass)
 	kernel_crew_pace(pass->crew, &pass->pacer);
 }
 
-/* --------------------------------------------------------------------------------------- figures */
+/* --------------------------------------------------------------------------------------- figures
+ */
 
 static void add(const struct pass *pass, const char *name, double value, enum db_figure figure)
 {
@@ -567,6 +574,7 @@ static enum zr_err play(struct pass *pass)
 
 	if (err || pass->stopped)
 		return err;
+	say(pass->kernel, "what was out before the trace is out; the trace begins");
 	kernel_count(&pass->kernel->host, pass->cgroup, &before);
 	err = measure_done(&before);
 	if (!err) {

@@ -409,7 +409,7 @@ enum zr_err kernel_plan_preload(struct kernel_plan *plan, bool on_disk)
 	struct step step = { .worker = 0, .verb = KERNEL_OUT };
 	enum zr_err err = ZR_OK;
 
-	if (!on_disk)
+	if (on_disk)
 		begin_anew(plan);
 	for (uint64_t page = 0; page < plan->pages && !err; page++) {
 		uint8_t before = plan->befores[page];

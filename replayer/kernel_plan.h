@@ -23,7 +23,7 @@
  *
  * A trace that was cut out of a longer one begins with pages that are out already. Those that come
  * back, or are written back, before they go out are found by kernel_plan_survey(), and paged out
- * before the start (kernel_plan_preload()), to zswap or to the disk as they lay. What never shows
+ * before the start (kernel_plan_preload()), to the disk or to zswap as they lay. What never shows
  * in the events cannot be known: such a pool begins emptier.
  *
  * Memory: 7 bytes for each slot up to the highest that is used.
@@ -83,9 +83,8 @@ void kernel_plan_free(struct kernel_plan *plan);
 /* First the whole trace through this one. */
 void kernel_plan_survey(struct kernel_plan *plan, const struct db_event *event);
 
-/* What must be out before the start, in zswap (false, comes first) or on disk, in the order of
- * slots, at time 0, by worker 0. Each is asked for once, after the survey and before the first
- * event. */
+/* What must be out before the start, on disk (true, comes first) or in zswap, in the order of slots, at time 0, by
+ * worker 0. Each is asked for once, after the survey and before the first event. */
 enum zr_err kernel_plan_preload(struct kernel_plan *plan, bool on_disk);
 
 /* Then once more, event by event. */

@@ -15,8 +15,8 @@ work=$(mktemp -d "${TMPDIR:-/tmp}/zreel-kernel.XXXXXX")
 trap 'rm -rf "$work"' EXIT
 
 # Short: a page takes the emulator a millisecond.
-"$build/zreel" cut traces/touch.zr -o "$work/touch.zr" --from 24s --to 24.7s
-"$build/zreel" cut traces/compile.zr -o "$work/compile.zr" --from 80s --to 82s
+"$build/zreel" cut traces/touch.zr -o "$work/touch.zr" --from 24s --to 24.2s
+"$build/zreel" cut traces/compile.zr -o "$work/compile.zr" --from 80s --to 81s
 
 metric()
 {
@@ -66,6 +66,21 @@ plans_the_trace()
 	[ "$(metric "$trace" swap_outs_planned)" -eq "$out" ] && [ "$(metric "$trace" refaults_planned)" -eq "$in" ]
 }
 
+# They come back from where they did in the recording, but for what the shrinker wrote back there.
+from_where_recorded()
+{
+	echo "  $kernel $1: $(metric "$1" zswpin) from zswap, recorded $(info "$work/$1" outcomes.in_zswap);" \
+		"$(metric "$1" pswpin) from disk, recorded $(info "$work/$1" outcomes.in_disk)"
+	within 5 "$(metric "$1" zswpin)" "$(info "$work/$1" outcomes.in_zswap)"
+}
+
+# A limit of the policy in the way: the kernel writes back, or refuses stores.
+meets_the_limit()
+{
+	echo "  $kernel full: $(metric full zswpwb) written back, $(metric full store_rejected) stores refused"
+	[ $(($(metric full zswpwb) + $(metric full store_rejected))) -gt 0 ] && does_as_planned full
+}
+
 # A recording of the whole machine, begun before the pages that were out before, so these come on top.
 recording_agrees()
 {
@@ -103,11 +118,13 @@ test_kernel()
 	if [[ $kernel != 6.1 ]]; then
 		claim "${kernel}_does_the_touch_trace" does_as_planned touch
 		claim "${kernel}_touch_plan_is_the_trace" plans_the_trace touch
+		claim "${kernel}_touch_comes_back_from_where_it_did" from_where_recorded touch
 		claim "${kernel}_recording_of_the_replay_agrees" recording_agrees
 		claim "${kernel}_touch_leaves_settings" same settings.touch
 	fi
 	claim "${kernel}_does_the_compile_trace" does_as_planned compile
 	claim "${kernel}_compile_plan_is_the_trace" plans_the_trace compile
+	claim "${kernel}_meets_the_limit_of_a_policy" meets_the_limit
 	claim "${kernel}_compile_leaves_settings" same settings.compile
 	claim "${kernel}_full_leaves_settings" same settings.full
 	claim "${kernel}_ends_at_sigterm" test "$(cat "$at/term.status")" -eq 1
