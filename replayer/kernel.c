@@ -65,11 +65,16 @@ static void say(const struct kernel *kernel, const char *text)
 /* ------------------------------------------------------------------------------------------ open
  */
 
+/* Two kernels see the memory of one machine as a few MiB more or less; that is no other condition.
+ */
 static void write_detail(struct kernel *kernel)
 {
+	const uint64_t step_mib = 64;
+	uint64_t mib = kernel->host.memory_bytes >> 20;
+
 	snprintf(kernel->detail, sizeof(kernel->detail),
 		 "zswap; kernel=%s; swap=%s; memory=%" PRIu64 " MiB", kernel->host.release,
-		 kernel->host.swaps[0].path, kernel->host.memory_bytes >> 20);
+		 kernel->host.swaps[0].path, (mib + step_mib / 2) / step_mib * step_mib);
 }
 
 enum zr_err kernel_open(const struct play_options *options, struct kernel **out)
