@@ -73,7 +73,8 @@ void kernel_count(const struct kernel_host *host, const struct cgroup *cgroup, s
 			count_disk(host, cgroup, i, out);
 }
 
-/* --------------------------------------------------------------------------------------- metrics */
+/* --------------------------------------------------------------------------------------- metrics
+ */
 
 /* What was added to a counter; of disks ("disk%u.", "io%u."), to all of them. */
 static bool added(const struct kernel_counted *c, const char *format, const char *name,
@@ -151,13 +152,19 @@ static void add_ratio(struct metrics *metrics, const struct kernel_counted *c, c
 		add_one(metrics, c, metric, (double)part / (double)whole);
 }
 
+/* 6.1 has no zswpwb, only zswap's own count. */
+static bool added_writebacks(const struct kernel_counted *c, uint64_t *out)
+{
+	return added(c, "", "zswpwb", out) || added(c, "", "zswap.written_back_pages", out);
+}
+
 /* Pages that go to the disk and are no writeback are stores that zswap refused. */
 static void add_rejected(struct metrics *metrics, const struct kernel_counted *c)
 {
 	uint64_t stored, out, written_back;
 
 	if (!added(c, "", "zswpout", &stored) || !added(c, "", "pswpout", &out) ||
-	    !added(c, "", "zswpwb", &written_back) || out < written_back)
+	    !added_writebacks(c, &written_back) || out < written_back)
 		return;
 	add_one(metrics, c, "store_rejected", (double)(out - written_back));
 	add_one(metrics, c, "zswap_store_calls", (double)(stored + out - written_back));
