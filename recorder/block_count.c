@@ -29,7 +29,8 @@ struct rec_block_count {
 
 void rec_block_count_filter(uint32_t major, uint32_t minor, char *text, size_t bytes)
 {
-	snprintf(text, bytes, "dev == %u && rwbs ~ \"W*\"", major << 20 | minor);
+	/* The end of a flush passes for a write without data. */
+	snprintf(text, bytes, "dev == %u && nr_sector > 0 && rwbs ~ \"W*\"", major << 20 | minor);
 }
 
 /* ------------------------------------------------------------------------------------------ opening */
@@ -133,7 +134,7 @@ enum zr_err rec_block_count_open(const char *device, struct rec_block_count **ou
 {
 	long n_cpus = sysconf(_SC_NPROCESSORS_CONF);
 	struct rec_paths paths = { 0 };
-	char filter[64];
+	char filter[96];
 	struct rec_block_count *count;
 	enum zr_err err = rec_paths_find("/proc/mounts", &paths);
 

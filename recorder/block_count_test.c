@@ -12,13 +12,13 @@
 
 static void the_filter_names_the_disk_as_the_kernel_does(void **state)
 {
-	char text[64];
+	char text[96];
 
 	(void)state;
 	rec_block_count_filter(259, 3, text, sizeof(text));
-	assert_string_equal(text, "dev == 271581187 && rwbs ~ \"W*\"");
+	assert_string_equal(text, "dev == 271581187 && nr_sector > 0 && rwbs ~ \"W*\"");
 	rec_block_count_filter(4095, 1048575, text, sizeof(text));
-	assert_string_equal(text, "dev == 4294967295 && rwbs ~ \"W*\"");
+	assert_string_equal(text, "dev == 4294967295 && nr_sector > 0 && rwbs ~ \"W*\"");
 }
 
 static void what_is_no_block_device_is_refused(void **state)
