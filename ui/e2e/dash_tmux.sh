@@ -193,7 +193,7 @@ start_live() {
 }
 
 partial_runs_are_stored() {
-	[ ! -e target.img ] && "$zreel" compare live.zr --json | grep -q '"target": *"device"'
+	[ ! -e target.img ] && "$zreel" compare live.zr --json >live.json && grep -q '"target": *"device"' live.json
 }
 
 live_acts() {
