@@ -50,7 +50,7 @@ ends_as_interrupted() {
 	local signal call calls n
 	for signal in INT TERM HUP; do
 		calls=(io_uring_enter)
-		[ $signal = INT ] && calls+=(fdatasync ftruncate io_uring_register)
+		[ "$signal" = INT ] && calls+=(fdatasync ftruncate io_uring_register)
 		for call in "${calls[@]}"; do
 			for n in 1 2 7 50 333; do
 				strikes $signal $call $n || return 1
