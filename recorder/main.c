@@ -176,10 +176,14 @@ static void catch_signals(void)
 {
 	const struct sigaction action = { .sa_handler = on_signal };
 	const struct sigaction user = { .sa_handler = on_user_signal };
+	struct sigaction hangup;
 
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);
-	sigaction(SIGHUP, &action, NULL);
+	/* Under nohup the end of the terminal is to end nothing. */
+	sigaction(SIGHUP, NULL, &hangup);
+	if (hangup.sa_handler != SIG_IGN)
+		sigaction(SIGHUP, &action, NULL);
 	sigaction(SIGUSR1, &user, NULL);
 }
 

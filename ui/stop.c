@@ -22,11 +22,15 @@ static void raise_flag(int signal_number)
 const volatile int *ui_stop_catch(void)
 {
 	static const int caught[] = { SIGINT, SIGTERM, SIGHUP };
-	struct sigaction action = { .sa_handler = raise_flag };
+	struct sigaction action = { .sa_handler = raise_flag }, before;
 
 	sigemptyset(&action.sa_mask);
-	for (size_t i = 0; i < sizeof(caught) / sizeof(caught[0]); i++)
-		sigaction(caught[i], &action, NULL);
+	for (size_t i = 0; i < sizeof(caught) / sizeof(caught[0]); i++) {
+		/* Under nohup the end of the terminal is to end nothing. */
+		sigaction(caught[i], NULL, &before);
+		if (caught[i] != SIGHUP || before.sa_handler != SIG_IGN)
+			sigaction(caught[i], &action, NULL);
+	}
 	return &stop_flag;
 }
 

@@ -7,7 +7,8 @@
 #include <stdint.h>
 #include <time.h>
 
-/* From now on SIGINT, SIGTERM and SIGHUP raise the flag instead of ending the program; its address. */
+/* From now on SIGINT, SIGTERM and, unless it was ignored (nohup), SIGHUP raise the flag instead of ending the program; its
+ * address. */
 const volatile int *ui_stop_catch(void);
 
 struct ui_progress {

@@ -15,6 +15,7 @@ cd "$work" || exit 1
 # shellcheck source=ui/e2e/claims
 . "$here/claims"
 
+signals=--default-signal=INT,TERM,HUP
 lanes=(-p unbatched+pool=512K -p batched+pool=512K)
 
 # strikes SIGNAL CALL N [OPTION]...: a replay on a scratch file that gets the signal in the N-th such call. The status is in
@@ -24,8 +25,9 @@ strikes() {
 	shift 3
 	got=0
 	rm -f runs.zr
-	# Which calls there are differs between machines; that one never comes is no fault.
-	ASAN_OPTIONS=detect_leaks=0 strace -f -qq -o trace.txt -e trace="$call" -e inject="$call:signal=$signal:when=$n" \
+	# Which calls there are differs between machines; that one never comes is no fault. A job in the background begins
+	# with signals ignored, which is no matter of ours.
+	ASAN_OPTIONS=detect_leaks=0 env $signals strace -f -qq -o trace.txt -e trace="$call" -e inject="$call:signal=$signal:when=$n" \
 		"$zreel" replay t.zr --on device swap.img --runs runs.zr "${lanes[@]}" "$@" >out 2>err </dev/null || got=$?
 	[ ! -e swap.img ] && return
 	echo "$signal in call $n of $call: the scratch file is still there (status $got)"
@@ -78,6 +80,12 @@ a_stop_ends_the_wait_for_the_next_event() {
 	strikes TERM io_uring_enter 3 --pace scaled:0.001 && [ "$got" -eq 1 ] && grep -q interrupted err && results_are_whole
 }
 
+under_nohup_it_goes_on() {
+	local signals=--ignore-signal=HUP
+	strikes HUP io_uring_enter 3 && [ "$got" -eq 0 ] && grep -q SIGHUP trace.txt &&
+		exits 0 sql runs.zr 'SELECT count(*) FROM run WHERE partial = 0' && [ "$(tail -n 1 out)" -eq 2 ]
+}
+
 an_own_file_is_left_where_it_was() {
 	exits 0 replay t.zr --on device swap.img --runs first.zr -p batched+pool=512K || return 1
 	: >empty && mv empty swap.img
@@ -93,5 +101,6 @@ fi
 claim interrupted_at_many_moments_it_leaves_nothing ends_as_interrupted
 claim what_was_done_is_stored_as_partial what_was_done_is_stored_as_partial
 claim a_stop_ends_the_wait_for_the_next_event a_stop_ends_the_wait_for_the_next_event
+claim under_nohup_it_goes_on under_nohup_it_goes_on
 claim an_own_file_is_left_where_it_was an_own_file_is_left_where_it_was
 exit $bad
