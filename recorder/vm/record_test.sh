@@ -78,11 +78,11 @@ some()
 	[[ $("$@") -gt 0 ]]
 }
 
-# What the ring overran, by the kernel's word.
+# What the ring overran, by the kernel's word, and what could not be decided for want of that: a gap of one each.
 overrun()
 {
 	sqlite3 :memory: "SELECT sum(value) FROM json_each(readfile('$1.json'), '\$.hosts[0].environment')
-		WHERE key LIKE 'ring.cpu%.overrun' OR key LIKE 'ring.cpu%.dropped'"
+		WHERE key LIKE 'ring.cpu%.overrun' OR key LIKE 'ring.cpu%.dropped' OR key = 'fold.undecided'"
 }
 
 # The partition's place, as `zreel import` wants it. An import knows nothing of a file's pieces.
