@@ -92,7 +92,7 @@ static void file_of_any_length_is_read_whole([[maybe_unused]] void **state)
 		free(got);
 		free(text);
 	}
-	assert_null(rec_file_read("/nowhere"));
+	assert_null(zr_text_read("/nowhere"));
 	assert_int_equal(errno, ENOENT);
 	close_tree(&tree);
 }

@@ -11,56 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { FIRST_BYTES = 8192, MOST_BYTES = 16 << 20, PATH_BYTES = 4096 };
-
-/* Reads to the end into a buffer that grows; NULL with errno. */
-static char *read_to_end(int fd)
-{
-	size_t room = FIRST_BYTES, n = 0;
-	char *text = malloc(room);
-
-	while (text) {
-		ssize_t got = read(fd, text + n, room - n - 1);
-		char *more;
-
-		if (got == 0) {
-			text[n] = '\0';
-			return text;
-		}
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got < 0 || room >= MOST_BYTES) {
-			int err = got < 0 ? errno : EFBIG;
-
-			free(text);
-			errno = err;
-			return NULL;
-		}
-		n += (size_t)got;
-		if (room - n > 1)
-			continue;
-		room *= 2;
-		more = realloc(text, room);
-		if (!more)
-			free(text);
-		text = more;
-	}
-	return NULL;
-}
-
-char *rec_file_read(const char *path)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC), err;
-	char *text;
-
-	if (fd < 0)
-		return NULL;
-	text = read_to_end(fd);
-	err = errno;
-	close(fd);
-	errno = err;
-	return text;
-}
+enum { PATH_BYTES = 4096 };
 
 char *rec_file_readf(const char *fmt, ...)
 {
@@ -70,7 +21,7 @@ char *rec_file_readf(const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(path, sizeof(path), fmt, ap);
 	va_end(ap);
-	return rec_file_read(path);
+	return zr_text_read(path);
 }
 
 bool rec_file_line(char *text, size_t bytes, const char *fmt, ...)
@@ -81,7 +32,7 @@ bool rec_file_line(char *text, size_t bytes, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(path, sizeof(path), fmt, ap);
 	va_end(ap);
-	whole = rec_file_read(path);
+	whole = zr_text_read(path);
 	snprintf(text, bytes, "%.*s", whole ? (int)strcspn(whole, "\n") : 0, whole ? whole : "");
 	free(whole);
 	return whole;
@@ -174,7 +125,7 @@ static void take_mount(struct rec_paths *paths, char *line)
 
 enum zr_err rec_paths_find(const char *mounts, struct rec_paths *paths)
 {
-	char *text = rec_file_read(mounts), *at = text, *line;
+	char *text = zr_text_read(mounts), *at = text, *line;
 
 	if (!text)
 		return zr_fail_errno(errno, "reading the mount table %s", mounts);

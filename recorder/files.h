@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Small text files of proc, sysfs, cgroupfs and tracefs: read whole, written in one piece. */
+/* Reading and writing what proc, sysfs, cgroupfs and tracefs hold as text. */
 #ifndef RECORDER_FILES_H
 #define RECORDER_FILES_H
 
@@ -8,10 +8,9 @@
 #include <stdint.h>
 
 #include "db/base/err.h"
+#include "db/base/text_file.h"
 
-/* The whole file, terminated; such files come in pieces and without a size. The caller frees it. NULL
- * with errno if it cannot be read; a file beyond 16 MiB counts as unreadable (EFBIG). */
-char *rec_file_read(const char *path);
+/* zr_text_read() of a path that is put together. */
 char *rec_file_readf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /* The first line, without its newline, in `text`; false (and "") if it cannot be read. */

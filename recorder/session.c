@@ -19,6 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "db/base/clock.h"
 #include "recorder/btf.h"
 #include "recorder/cgroups.h"
 #include "recorder/command.h"
@@ -910,7 +911,7 @@ static enum zr_err begin(struct session *session)
 {
 	enum zr_err err = ZR_OK;
 
-	session->start_realtime_ns = rec_clock_ns(CLOCK_REALTIME);
+	session->start_realtime_ns = zr_clock_ns(CLOCK_REALTIME);
 	session->start_ns = session->tick_ns = now_ns(session);
 	session->done_ns = session->from.ops->now_ns(session->from.source);
 	session->wait_ns = WAIT_MIN_NS;
@@ -931,7 +932,7 @@ static enum zr_err begin(struct session *session)
 
 static double cpu_seconds(void)
 {
-	return (double)rec_clock_ns(CLOCK_PROCESS_CPUTIME_ID) / 1e9;
+	return (double)zr_clock_ns(CLOCK_PROCESS_CPUTIME_ID) / 1e9;
 }
 
 static void fill_result(const struct session *session, struct rec_result *out)
@@ -989,7 +990,7 @@ static void wait_ns([[maybe_unused]] void *arg, uint64_t ns)
 
 static uint64_t clock_ns([[maybe_unused]] void *arg)
 {
-	return rec_clock_ns(CLOCK_MONOTONIC);
+	return zr_clock_ns(CLOCK_MONOTONIC);
 }
 
 enum zr_err rec_record(const struct rec_options *options, struct rec_result *out)

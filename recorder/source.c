@@ -53,14 +53,6 @@ int rec_clock_id(const char *name)
 	return -1;
 }
 
-uint64_t rec_clock_ns(int clock_id)
-{
-	struct timespec ts;
-
-	clock_gettime(clock_id, &ts);
-	return (uint64_t)ts.tv_sec * 1'000'000'000 + (uint64_t)ts.tv_nsec;
-}
-
 enum zr_err rec_clock_check(const char *name)
 {
 	char list[128] = "";

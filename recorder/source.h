@@ -87,9 +87,6 @@ extern const struct rec_source_ops rec_source_ftrace, rec_source_perf;
 /* The clock_gettime() clock of a trace clock's name, or -1 if user space cannot read it. */
 int rec_clock_id(const char *name);
 
-/* The time of such a clock. */
-uint64_t rec_clock_ns(int clock_id);
-
 /* ZR_USAGE, with the list, for a name that is not a trace clock in nanoseconds. */
 enum zr_err rec_clock_check(const char *name);
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "db/base/clock.h"
 #include "recorder/ring.h"
 #include "recorder/source.h"
 #include "recorder/tracefs.h"
@@ -179,7 +180,7 @@ static uint64_t kernel_now_ns(const struct rec_source *source)
 
 static uint64_t now_ns(struct rec_source *source)
 {
-	return source->clock_id >= 0 ? rec_clock_ns(source->clock_id) : kernel_now_ns(source);
+	return source->clock_id >= 0 ? zr_clock_ns(source->clock_id) : kernel_now_ns(source);
 }
 
 static enum zr_err drain(struct rec_source *source, uint64_t mark_ns, uint64_t *bytes)

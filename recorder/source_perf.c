@@ -23,6 +23,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "db/base/clock.h"
 #include "recorder/perf.h"
 #include "recorder/source.h"
 #include "recorder/tracefs.h"
@@ -279,7 +280,7 @@ static enum zr_err open_events(struct rec_source *source, uint32_t number)
 	enum zr_err err = ZR_OK;
 
 	if (source->running &&
-	    !rec_perf_unwatched(source->reader, number, rec_clock_ns(source->clock_id)))
+	    !rec_perf_unwatched(source->reader, number, zr_clock_ns(source->clock_id)))
 		return zr_fail(ZR_NOMEM, "no memory for the events of CPU %u", number);
 	for (uint32_t i = 0; !err && cpu->ring && i < source->n_events; i++) {
 		err = open_event(source, &source->events[i], (int)number, fds_of(source, cpu, i));
@@ -567,7 +568,7 @@ static void off(struct rec_source *source)
 
 static uint64_t now_ns(struct rec_source *source)
 {
-	return rec_clock_ns(source->clock_id);
+	return zr_clock_ns(source->clock_id);
 }
 
 static enum zr_err read_ring(struct rec_source *source, uint32_t number, uint64_t mark_ns)

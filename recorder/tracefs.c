@@ -53,7 +53,7 @@ static void remove_group(const char *dir, const char *group, struct rec_leftover
 	size_t n = strlen(group);
 
 	snprintf(path, sizeof(path), "%s/dynamic_events", dir);
-	text = at = rec_file_read(path);
+	text = at = zr_text_read(path);
 	while (text && (line = rec_next_line(&at))) {
 		char *name = strchr(line, ':'), command[PATH_BYTES];
 

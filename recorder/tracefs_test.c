@@ -106,7 +106,7 @@ static void leftovers_of_the_dead_go_and_of_the_living_stay([[maybe_unused]] voi
 	assert_false(has_instance(&tree, dead));
 	assert_true(has_instance(&tree, living));
 	assert_false(has_instance(&tree, getpid()));
-	text = rec_file_read(tree.events);
+	text = zr_text_read(tree.events);
 	assert_non_null(text);
 	snprintf(removed, sizeof(removed), "-:zreel_%d/out", dead);
 	snprintf(kept, sizeof(kept), "-:zreel_%d/out", living);
@@ -151,7 +151,7 @@ static void events_alone_make_no_instance([[maybe_unused]] void **state)
 	assert_int_equal(rec_tracefs_open(&setup, &tracefs), ZR_OK);
 	assert_false(has_instance(&tree, getpid()));
 	assert_int_equal(rec_tracefs_define(tracefs, &probe), ZR_OK);
-	text = rec_file_read(tree.events);
+	text = zr_text_read(tree.events);
 	snprintf(expected, sizeof(expected), "f:zreel_%d/len zs_malloc len=$arg2:u32\n", (int)getpid());
 	assert_string_equal(text, expected);
 	free(text);
@@ -232,7 +232,7 @@ static void command_enters_its_cgroup_or_does_not_run([[maybe_unused]] void **st
 	assert_int_equal(rec_command_start(argv, tree.dir, &command), ZR_OK);
 	assert_int_equal(rec_command_go(&command), ZR_OK);
 	wait_for(&command);
-	text = rec_file_read(path);
+	text = zr_text_read(path);
 	assert_non_null(text);
 	assert_string_equal(text, "0"); /* the kernel takes it for "me" */
 	free(text);

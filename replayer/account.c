@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "replayer/text_file.h"
+#include "db/base/text_file.h"
 
 enum { SECTOR_BYTES = 512, IN_FLIGHT_TRIES = 10000 };
 
@@ -80,13 +80,13 @@ static void find_disk(struct account *account)
 	account->disk_minor = account->minor;
 	snprintf(path, sizeof(path), "/sys/dev/block/%" PRIu32 ":%" PRIu32 "/partition", account->major,
 		 account->minor);
-	text = text_file_read(path);
+	text = zr_text_read(path);
 	free(text);
 	if (!text)
 		return;
 	snprintf(path, sizeof(path), "/sys/dev/block/%" PRIu32 ":%" PRIu32 "/../dev", account->major,
 		 account->minor);
-	text = text_file_read(path);
+	text = zr_text_read(path);
 	if (text && sscanf(text, "%u:%u", &major, &minor) == 2) {
 		account->disk_major = major;
 		account->disk_minor = minor;

@@ -17,6 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "db/base/clock.h"
 #include "replayer/device_guard.h"
 
 enum {
@@ -51,14 +52,6 @@ struct bench {
 	uint64_t began_ns, duration_ns;
 	enum zr_err err;
 };
-
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1'000'000'000 + (uint64_t)ts.tv_nsec;
-}
 
 /* ------------------------------------------------------------------------------- what is measured */
 
@@ -185,7 +178,7 @@ static void prepare(struct bench *bench, const struct play_drive_point *point, s
 		io_uring_prep_read(sqe, 0, buffer, point->bytes, offset);
 	sqe->flags |= IOSQE_FIXED_FILE;
 	io_uring_sqe_set_data(sqe, request);
-	request->began_ns = now_ns();
+	request->began_ns = zr_monotonic_ns();
 }
 
 static void check_result(struct bench *bench, const struct play_drive_point *point, int32_t result)
@@ -223,7 +216,7 @@ static struct request *take(struct bench *bench, const struct play_drive_point *
 	io_uring_cqe_seen(&bench->ring, cqe);
 	bench->in_flight--;
 	window->ios++;
-	window->latency_ns += now_ns() - request->began_ns;
+	window->latency_ns += zr_monotonic_ns() - request->began_ns;
 	return request;
 }
 
@@ -231,7 +224,7 @@ static struct request *take(struct bench *bench, const struct play_drive_point *
 static void run_window(struct bench *bench, const struct play_drive_point *point,
 		       struct calibrate_window *window, uint64_t until_ns)
 {
-	uint64_t began = now_ns(), now = began;
+	uint64_t began = zr_monotonic_ns(), now = began;
 
 	while (!bench->err && (now < until_ns || !window->ios)) {
 		struct request *request = take(bench, point, window, true);
@@ -246,7 +239,7 @@ static void run_window(struct bench *bench, const struct play_drive_point *point
 			}
 		}
 		submit(bench, given);
-		now = now_ns();
+		now = zr_monotonic_ns();
 	}
 	window->ns = now - began;
 }
@@ -262,7 +255,7 @@ static void drain(struct bench *bench, const struct play_drive_point *point)
 static bool go_on(struct bench *bench)
 {
 	const struct play_calibrate_options *options = bench->options;
-	double done = (double)(now_ns() - bench->began_ns) / (double)bench->duration_ns;
+	double done = (double)(zr_monotonic_ns() - bench->began_ns) / (double)bench->duration_ns;
 
 	if (bench->err || !options->progress || options->progress(options->progress_arg, done < 1 ? done : 1))
 		return !bench->err;
@@ -273,7 +266,7 @@ static bool go_on(struct bench *bench)
 static void measure(struct bench *bench, struct play_drive_point *point, uint64_t budget_ns)
 {
 	struct calibrate_window windows[CALIBRATE_WINDOWS] = { 0 };
-	uint64_t step = budget_ns / CALIBRATE_WINDOWS, until = now_ns();
+	uint64_t step = budget_ns / CALIBRATE_WINDOWS, until = zr_monotonic_ns();
 	uint32_t n = 0;
 
 	step = step > WINDOW_LEAST_NS ? step : WINDOW_LEAST_NS;
@@ -490,7 +483,7 @@ static void write_once(struct bench *bench)
 {
 	uint64_t until = bench->began_ns + bench->duration_ns / 4, done = 0;
 
-	while (done < bench->range && (!done || now_ns() < until) && go_on(bench)) {
+	while (done < bench->range && (!done || zr_monotonic_ns() < until) && go_on(bench)) {
 		ssize_t wrote = pwrite(bench->file.fd, bench->buffer, MIB, (off_t)(bench->base + done));
 
 		if (wrote != MIB)
@@ -506,10 +499,8 @@ static void write_once(struct bench *bench)
 static void fill_drive(const struct bench *bench, struct play_drive *drive)
 {
 	const struct play_calibrate_options *options = bench->options;
-	struct timespec now;
 
-	clock_gettime(CLOCK_REALTIME, &now);
-	drive->created_realtime_ns = (int64_t)now.tv_sec * 1'000'000'000 + now.tv_nsec;
+	drive->created_realtime_ns = (int64_t)zr_clock_ns(CLOCK_REALTIME);
 	drive->read_only = options->read_only;
 	drive->range_bytes = bench->range;
 	snprintf(drive->name, sizeof(drive->name), "%s",
@@ -526,7 +517,7 @@ static void measure_all(struct bench *bench, struct play_drive *drive)
 	uint32_t n = calibrate_list(max_bytes < MIB ? (uint32_t)max_bytes : MIB, drive->read_only, points);
 
 	for (uint32_t i = 0; i < n; i++) {
-		uint64_t used = now_ns() - bench->began_ns;
+		uint64_t used = zr_monotonic_ns() - bench->began_ns;
 		uint64_t left = used < bench->duration_ns ? bench->duration_ns - used : 0;
 
 		measure(bench, &points[i], left / (n - i));
@@ -548,7 +539,7 @@ enum zr_err play_calibrate(const struct play_calibrate_options *options, struct 
 	bench->file.fd = -1;
 	bench->random = 88172645463325252;
 	bench->duration_ns = options->duration_ns ? options->duration_ns : default_duration_ns;
-	bench->began_ns = now_ns();
+	bench->began_ns = zr_monotonic_ns();
 	err = set_up(bench);
 	if (!err && !options->read_only)
 		write_once(bench);

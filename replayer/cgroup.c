@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "replayer/text_file.h"
+#include "db/base/text_file.h"
 
 enum { PATH_BYTES = 1024, FILE_BYTES = PATH_BYTES + 64, WORD_BYTES = 32, NAME_TRIES = 100, REMOVE_TRIES = 200 };
 
@@ -39,13 +39,13 @@ static int kernel_remove(void *arg, const char *path)
 static int kernel_write(void *arg, const char *path, const char *text)
 {
 	(void)arg;
-	return text_file_write(path, text);
+	return zr_text_write(path, text);
 }
 
 static char *kernel_read(void *arg, const char *path)
 {
 	(void)arg;
-	return text_file_read(path);
+	return zr_text_read(path);
 }
 
 static const struct cgroup_calls kernel_calls = {

@@ -3,9 +3,10 @@
 #include "replayer/crew.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
+
+#include "db/base/thread.h"
 
 struct crew {
 	void (*work)(void *arg, uint32_t i);
@@ -65,19 +66,6 @@ void crew_run(struct crew *crew, uint32_t n)
 	pthread_mutex_unlock(&crew->lock);
 }
 
-/* Signals are the caller's. */
-static int start_thread(pthread_t *thread, struct crew *crew)
-{
-	sigset_t all, before;
-	int failed;
-
-	sigfillset(&all);
-	pthread_sigmask(SIG_BLOCK, &all, &before);
-	failed = pthread_create(thread, NULL, thread_main, crew);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	return failed;
-}
-
 enum zr_err crew_new(uint32_t threads, void (*work)(void *arg, uint32_t i), void *arg,
 		     struct crew **out)
 {
@@ -92,7 +80,7 @@ enum zr_err crew_new(uint32_t threads, void (*work)(void *arg, uint32_t i), void
 	pthread_cond_init(&crew->begun, NULL);
 	pthread_cond_init(&crew->ended, NULL);
 	while (crew->n_threads + 1 < threads && crew->n_threads < CREW_MAX) {
-		int failed = start_thread(&crew->threads[crew->n_threads], crew);
+		int failed = zr_thread_start(&crew->threads[crew->n_threads], thread_main, crew);
 
 		if (failed) {
 			uint32_t made = crew->n_threads + 1;

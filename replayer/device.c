@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "db/base/clock.h"
 #include "replayer/content.h"
 #include "replayer/device_guard.h"
 #include "replayer/pages.h"
@@ -105,14 +106,6 @@ static uint64_t offset_of(const struct device *device, uint32_t index)
 
 static const uint64_t ns_per_s = 1'000'000'000;
 
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * ns_per_s + (uint64_t)ts.tv_nsec;
-}
-
 /* ------------------------------------------------------------------------- submission, completions */
 
 static void check_result(struct device *device, const struct op *op, int32_t result)
@@ -182,7 +175,7 @@ static void finish_op(struct device *device, struct op *op)
 /* Of one that went well. */
 static void report_op(struct device *device, const struct op *op)
 {
-	uint64_t took_ns = now_ns() - op->start_ns;
+	uint64_t took_ns = zr_monotonic_ns() - op->start_ns;
 
 	if (!op->is_read) {
 		zr_hist_add(&device->report.write_ns, took_ns);
@@ -345,7 +338,7 @@ static void kick(struct device *device, enum swapio_context_id id)
 		return;
 	wait_for_tags(device, n);
 	queue->n = 0;
-	start_ns = now_ns();
+	start_ns = zr_monotonic_ns();
 	for (uint32_t i = 0; i < n; i++) {
 		if (device->err)
 			finish_op(device, queue->ops[i]);
@@ -522,7 +515,7 @@ static void on_read(struct swapio_target *target, uint8_t area, uint32_t slot)
 			   .area = area,
 			   .buffer_page = READ_PAGE + (uint32_t)(op - device->reads) };
 	device->slots[index].reading = 1;
-	start_op(device, op, now_ns());
+	start_op(device, op, zr_monotonic_ns());
 	submit_prepared(device, false);
 	if (device->how_to_read == DEVICE_READS_OVERLAP)
 		return;
@@ -780,7 +773,7 @@ static void sleep_until(uint64_t until_ns)
 
 void device_wait(struct device *device, uint64_t until_ns)
 {
-	uint64_t now = now_ns();
+	uint64_t now = zr_monotonic_ns();
 	struct __kernel_timespec left;
 	struct io_uring_cqe *cqe;
 	int ret;

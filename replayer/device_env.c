@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sys/utsname.h>
 
-#include "replayer/text_file.h"
+#include "db/base/text_file.h"
 
 enum { VALUE_BYTES = 512 };
 
@@ -64,7 +64,7 @@ static void read_setting(const struct env *env, const char *name, char *value)
 	char path[PATH_MAX + 64], *text;
 
 	snprintf(path, sizeof(path), "%s/%s", env->disk, name);
-	text = text_file_read(path);
+	text = zr_text_read(path);
 	first_line(text ? text : "", value);
 	free(text);
 }
@@ -118,7 +118,7 @@ static void add_iocost(const struct env *env, const char *key, const char *file)
 	strcat(number, " ");
 	length = strlen(number);
 	snprintf(path, sizeof(path), "%s/%s", env->places->cgroup, file);
-	text = text_file_read(path);
+	text = zr_text_read(path);
 	for (const char *line = text; line && *line; line = strchr(line, '\n'), line += line != NULL) {
 		if (strncmp(line, number, length) != 0)
 			continue;
@@ -135,7 +135,7 @@ static void add_file_system(const struct env *env)
 	char path[PATH_MAX], type[64] = "", options[VALUE_BYTES] = "", *text;
 
 	snprintf(path, sizeof(path), "%s/self/mountinfo", env->places->proc);
-	text = text_file_read(path);
+	text = zr_text_read(path);
 	for (const char *line = text; line && *line; line = strchr(line, '\n'), line += line != NULL) {
 		char found[VALUE_BYTES], found_type[64];
 		unsigned major, minor;
@@ -160,7 +160,7 @@ static void find_disk(struct env *env)
 
 	snprintf(path, sizeof(path), "%s/dev/block/%" PRIu32 ":%" PRIu32 "/partition", env->places->sys,
 		 env->file->major, env->file->minor);
-	partition = text_file_read(path);
+	partition = zr_text_read(path);
 	snprintf(env->disk, sizeof(env->disk), "%s/dev/block/%" PRIu32 ":%" PRIu32 "%s", env->places->sys,
 		 env->file->major, env->file->minor, partition ? "/.." : "");
 	free(partition);

@@ -14,7 +14,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include "replayer/text_file.h"
+#include "db/base/text_file.h"
 
 static const char mark[] = "zreel scratch file: may be overwritten\n";
 
@@ -125,7 +125,7 @@ bool device_is_swap(const char *swaps, const char *path)
 /* "" if there is none; free it. NULL: no memory. */
 static char *read_text(const char *path)
 {
-	char *text = text_file_read(path);
+	char *text = zr_text_read(path);
 
 	return text ? text : strdup("");
 }

@@ -7,12 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "replayer/text_file.h"
+#include "db/base/text_file.h"
 
 /* The disk's line of a file without its end, "" if it has none. */
 static enum zr_err read_line(const char *path, const char *disk, char *line, size_t bytes)
 {
-	char *text = text_file_read(path);
+	char *text = zr_text_read(path);
 	size_t name = strlen(disk), length;
 
 	line[0] = '\0';
@@ -40,7 +40,7 @@ static void drop_figures_of_the_kernels(char *line)
 
 static enum zr_err write_line(const char *path, const char *line)
 {
-	int errnum = text_file_write(path, line);
+	int errnum = zr_text_write(path, line);
 
 	return errnum ? zr_fail_errno(errnum, "setting up iocost: writing '%s' into '%s'", line, path) : ZR_OK;
 }

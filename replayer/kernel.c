@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "db/base/clock.h"
 #include "replayer/cgroup.h"
 #include "replayer/kernel_count.h"
 #include "replayer/kernel_crew.h"
@@ -48,22 +49,13 @@ struct pass {
 	bool stopped;
 };
 
-static uint64_t clock_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1'000'000'000 + (uint64_t)now.tv_nsec;
-}
-
 static void say(const struct kernel *kernel, const char *text)
 {
 	if (kernel->options->say)
 		kernel->options->say(kernel->options->say_arg, text);
 }
 
-/* ------------------------------------------------------------------------------------------ open
- */
+/* ------------------------------------------------------------------------------------------ open */
 
 /* Two kernels see the memory of one machine as a few MiB more or less; that is no other condition.
  */
@@ -116,8 +108,7 @@ const char *kernel_detail(const struct kernel *kernel)
 	return kernel->detail;
 }
 
-/* ---------------------------------------------------------------------------------------- demand
- */
+/* ---------------------------------------------------------------------------------------- demand */
 
 static enum zr_err open_events(const struct pass *pass, uint32_t kinds, struct db_reader **out)
 {
@@ -196,8 +187,7 @@ static enum zr_err make_plan(struct pass *pass)
 	return err ? err : check_room(pass);
 }
 
-/* ------------------------------------------------------------------------------------ the machine
- */
+/* ------------------------------------------------------------------------------------ the machine */
 
 static enum zr_err recorded_text(const struct pass *pass, const char *key, char *text, size_t bytes)
 {
@@ -316,8 +306,7 @@ static enum zr_err take_down(struct pass *pass, enum zr_err err)
 	return err;
 }
 
-/* --------------------------------------------------------------------------------------- looking
- */
+/* --------------------------------------------------------------------------------------- looking */
 
 static void note_pool(struct pass *pass, const struct measure *now)
 {
@@ -353,7 +342,7 @@ static void look_at_pool(struct pass *pass)
 /* Is it to go on? */
 static bool look(struct pass *pass)
 {
-	uint64_t now = clock_ns();
+	uint64_t now = zr_monotonic_ns();
 
 	if (now - pass->looked_ns < LOOK_EVERY_NS)
 		return !pass->stopped;
@@ -380,8 +369,7 @@ static enum zr_err drain(struct pass *pass, uint64_t left)
 	return err ? err : kernel_crew_error(pass->crew);
 }
 
-/* --------------------------------------------------------------------------------------- playing
- */
+/* --------------------------------------------------------------------------------------- playing */
 
 static const char *rule_text(const struct sim_policy *policy, int what, char *text, size_t bytes)
 {
@@ -477,8 +465,7 @@ static void start_pacer(struct pass *pass)
 	kernel_crew_pace(pass->crew, &pass->pacer);
 }
 
-/* --------------------------------------------------------------------------------------- figures
- */
+/* --------------------------------------------------------------------------------------- figures */
 
 static void add(const struct pass *pass, const char *name, double value, enum db_figure figure)
 {
@@ -550,7 +537,7 @@ static enum zr_err measured(struct pass *pass, const struct measure *before, uin
 {
 	const struct kernel_host *host = &pass->kernel->host;
 	struct measure after = { 0 };
-	uint64_t makespan_ns = clock_ns() - began_ns;
+	uint64_t makespan_ns = zr_monotonic_ns() - began_ns;
 	enum zr_err err;
 
 	kernel_count(host, pass->cgroup, &after);
@@ -584,7 +571,7 @@ static enum zr_err play(struct pass *pass)
 	err = measure_done(&before);
 	if (!err) {
 		start_pacer(pass);
-		began_ns = clock_ns();
+		began_ns = zr_monotonic_ns();
 		err = feed(pass);
 		told = measured(pass, &before, began_ns);
 		err = err ? err : told;

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "replayer/text_file.h"
+#include "db/base/text_file.h"
 
 enum { PATH_BYTES = 256, SECTOR = 512 };
 
@@ -18,12 +18,12 @@ static void find_disk(const struct kernel_swap *swap, uint32_t *major, uint32_t 
 	*major = swap->major;
 	*minor = swap->minor;
 	snprintf(path, sizeof(path), "/sys/dev/block/%u:%u/partition", swap->major, swap->minor);
-	text = text_file_read(path);
+	text = zr_text_read(path);
 	if (!text)
 		return;
 	free(text);
 	snprintf(path, sizeof(path), "/sys/dev/block/%u:%u/../dev", swap->major, swap->minor);
-	text = text_file_read(path);
+	text = zr_text_read(path);
 	if (text && sscanf(text, "%u:%u", major, minor) != 2) {
 		*major = swap->major;
 		*minor = swap->minor;
@@ -73,8 +73,7 @@ void kernel_count(const struct kernel_host *host, const struct cgroup *cgroup, s
 			count_disk(host, cgroup, i, out);
 }
 
-/* --------------------------------------------------------------------------------------- metrics
- */
+/* --------------------------------------------------------------------------------------- metrics */
 
 /* What was added to a counter; of disks ("disk%u.", "io%u."), to all of them. */
 static bool added(const struct kernel_counted *c, const char *format, const char *name,

@@ -4,12 +4,13 @@
 
 #include <pthread.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+
+#include "db/base/thread.h"
 
 enum { TURN_YIELDS = 50, TURN_NAP_NS = 50'000 };
 
@@ -171,16 +172,10 @@ static void *thread_main(void *arg)
 	return NULL;
 }
 
-/* Signals are for the thread that started the replay. */
 static enum zr_err start(struct worker *worker)
 {
-	sigset_t all, before;
-	int errnum;
+	int errnum = zr_thread_start(&worker->thread, thread_main, worker);
 
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	errnum = pthread_create(&worker->thread, NULL, thread_main, worker);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (errnum)
 		return zr_fail_errno(errnum, "starting a thread for a task of the trace");
 	worker->running = true;

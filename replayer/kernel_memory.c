@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "db/base/clock.h"
 #include "replayer/content.h"
 
 #ifndef MADV_PAGEOUT
@@ -137,14 +138,6 @@ static enum zr_err drop(const struct kernel_memory *memory, char *at)
 		       : ZR_OK;
 }
 
-static uint64_t clock_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1'000'000'000 + (uint64_t)now.tv_nsec;
-}
-
 static enum zr_err touch(void *arg, uint64_t page, struct kernel_touch *met)
 {
 	const struct kernel_memory *memory = arg;
@@ -156,9 +149,9 @@ static enum zr_err touch(void *arg, uint64_t page, struct kernel_touch *met)
 	if (err)
 		return err;
 	getrusage(RUSAGE_THREAD, &before);
-	begin = clock_ns();
+	begin = zr_monotonic_ns();
 	read_byte(at);
-	met->ns = clock_ns() - begin;
+	met->ns = zr_monotonic_ns() - begin;
 	getrusage(RUSAGE_THREAD, &after);
 	if (after.ru_majflt == before.ru_majflt)
 		met->from = KERNEL_FROM_MEMORY;

@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
-#include "replayer/text_file.h"
+#include "db/base/text_file.h"
 
 enum { PATH_BYTES = 512, VALUE_BYTES = 128, SETTINGS_MAX = 16 };
 
@@ -22,7 +22,7 @@ static char *read_at(const char *root, const char *path)
 	char full[PATH_BYTES];
 
 	snprintf(full, sizeof(full), "%s%s", root, path);
-	return text_file_read(full);
+	return zr_text_read(full);
 }
 
 /* ------------------------------------------------------------------------------------------ host */
@@ -249,7 +249,7 @@ static int write_at(const struct kernel_settings *settings, const char *path, co
 	char full[PATH_BYTES];
 
 	snprintf(full, sizeof(full), "%s%s", settings->root, path);
-	return text_file_write(full, value);
+	return zr_text_write(full, value);
 }
 
 enum zr_err kernel_settings_set(struct kernel_settings *settings, const char *path,

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "replayer/test_events.h"
-#include "replayer/text_file.h"
+#include "db/base/text_file.h"
 
 #define ZSWAP "/sys/module/zswap/parameters/"
 
@@ -63,7 +63,7 @@ static void assert_file(const struct fixture *f, const char *path, const char *t
 	char full[256], *got;
 
 	snprintf(full, sizeof(full), "%s%s", f->root, path);
-	got = text_file_read(full);
+	got = zr_text_read(full);
 	assert_non_null(got);
 	/* A file of ours keeps what lies behind a shorter text; a setting does not. */
 	assert_memory_equal(got, text, strlen(text));

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "replayer/text_file.h"
+#include "db/base/text_file.h"
 
 enum { LINE_BYTES = 4096, PATH_BYTES = 1024 };
 
@@ -179,7 +179,7 @@ void measure_number(struct measure *measure, const char *name, const char *text)
 
 void measure_pairs_file(struct measure *measure, const char *prefix, const char *path)
 {
-	char *text = text_file_read(path);
+	char *text = zr_text_read(path);
 
 	measure_pairs(measure, prefix, text);
 	free(text);
@@ -190,14 +190,14 @@ void measure_block_file(struct measure *measure, const char *prefix, uint32_t ma
 	char path[64], *text;
 
 	snprintf(path, sizeof(path), "/sys/dev/block/%" PRIu32 ":%" PRIu32 "/stat", major, minor);
-	text = text_file_read(path);
+	text = zr_text_read(path);
 	measure_block(measure, prefix, text);
 	free(text);
 }
 
 void measure_pressure_file(struct measure *measure, const char *prefix, const char *path)
 {
-	char *text = text_file_read(path);
+	char *text = zr_text_read(path);
 
 	measure_pressure(measure, prefix, text);
 	free(text);
@@ -215,7 +215,7 @@ void measure_directory(struct measure *measure, const char *prefix, const char *
 		    snprintf(name, sizeof(name), "%s%s", prefix, entry->d_name) >= (int)sizeof(name) ||
 		    snprintf(file, sizeof(file), "%s/%s", path, entry->d_name) >= (int)sizeof(file))
 			continue;
-		text = text_file_read(file);
+		text = zr_text_read(file);
 		measure_number(measure, name, text);
 		free(text);
 	}

@@ -14,6 +14,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "db/base/clock.h"
+
 enum {
 	PAGE = 4096,
 	MOST_BLOCK = 1024 * 1024,
@@ -22,7 +24,6 @@ enum {
 	LOOK_EVERY_NS = 50'000'000, /* for the word to stop */
 };
 
-static const uint64_t second_ns = 1'000'000'000;
 
 /* ------------------------------------------------------------------------------------------- words */
 
@@ -169,14 +170,6 @@ struct neighbour {
 	bool write;
 };
 
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * second_ns + (uint64_t)ts.tv_nsec;
-}
-
 static uint64_t next_random(struct worker *worker)
 {
 	worker->random ^= worker->random << 13;
@@ -214,7 +207,7 @@ static int give(struct worker *worker, struct request *request)
 	else
 		io_uring_prep_read(sqe, worker->options->fd, buffer, words->block_bytes, next_offset(worker));
 	io_uring_sqe_set_data(sqe, request);
-	request->began_ns = now_ns();
+	request->began_ns = zr_monotonic_ns();
 	request->under_way = true;
 	worker->given_bytes += words->block_bytes;
 	/* One at a time: what is given at once, the kernel merges. */
@@ -229,7 +222,7 @@ static int give_what_is_due(struct worker *worker)
 	int ret = 0;
 
 	for (uint32_t i = 0; i < worker->options->words->depth && !ret; i++)
-		if (!worker->requests[i].under_way && now_ns() >= due_ns(worker))
+		if (!worker->requests[i].under_way && zr_monotonic_ns() >= due_ns(worker))
 			ret = give(worker, &worker->requests[i]);
 	return ret;
 }
@@ -247,14 +240,14 @@ static int take_one(struct worker *worker, struct io_uring_cqe *cqe)
 		return result < 0 ? result : -ENOSPC;
 	__atomic_add_fetch(&shared->ios, 1, __ATOMIC_RELAXED);
 	__atomic_add_fetch(&shared->bytes, bytes, __ATOMIC_RELAXED);
-	__atomic_add_fetch(&shared->latency_ns, now_ns() - request->began_ns, __ATOMIC_RELAXED);
+	__atomic_add_fetch(&shared->latency_ns, zr_monotonic_ns() - request->began_ns, __ATOMIC_RELAXED);
 	return 0;
 }
 
 /* A completion, or the time for another request, or for a look at the word to stop. */
 static int wait_some(struct worker *worker)
 {
-	uint64_t now = now_ns(), due = due_ns(worker), wait = LOOK_EVERY_NS;
+	uint64_t now = zr_monotonic_ns(), due = due_ns(worker), wait = LOOK_EVERY_NS;
 	struct __kernel_timespec left;
 	struct io_uring_cqe *cqe;
 	int ret;
@@ -287,7 +280,7 @@ static int work(struct worker *worker)
 {
 	int ret = set_up_worker(worker);
 
-	worker->began_ns = now_ns();
+	worker->began_ns = zr_monotonic_ns();
 	while (!ret && !__atomic_load_n(&worker->shared->stop, __ATOMIC_ACQUIRE)) {
 		ret = give_what_is_due(worker);
 		if (!ret)
@@ -386,7 +379,7 @@ struct neighbour_counts neighbour_look(const struct neighbour *neighbour)
 {
 	const struct shared *shared = neighbour->shared;
 
-	return (struct neighbour_counts){ .time_ns = now_ns(),
+	return (struct neighbour_counts){ .time_ns = zr_monotonic_ns(),
 					  .ios = __atomic_load_n(&shared->ios, __ATOMIC_RELAXED),
 					  .bytes = __atomic_load_n(&shared->bytes, __ATOMIC_RELAXED),
 					  .latency_ns = __atomic_load_n(&shared->latency_ns, __ATOMIC_RELAXED) };

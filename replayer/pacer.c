@@ -5,13 +5,12 @@
 #include <sys/prctl.h>
 #include <time.h>
 
+#include "db/base/clock.h"
+
 static uint64_t monotonic_ns(void *arg)
 {
-	struct timespec now;
-
 	(void)arg;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1'000'000'000 + (uint64_t)now.tv_nsec;
+	return zr_monotonic_ns();
 }
 
 /* A signal ends it early, which is what a wait may do. */

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <time.h>
 
+#include "db/base/clock.h"
 #include "replayer/results.h"
 
 uint32_t play_race_host(const struct play_race *race)
@@ -168,11 +169,9 @@ enum zr_err play_race_store(const struct play_race *race, uint32_t lane, const c
 	struct metrics metrics = { 0 };
 	struct series series = { 0 };
 	char knobs[256], note[512];
-	struct timespec now;
 	struct db_run run;
 	enum zr_err err;
 
-	clock_gettime(CLOCK_REALTIME, &now);
 	sim_policy_to_text(&it->policy, knobs, sizeof(knobs));
 	write_note(race, name, note, sizeof(note));
 	run = (struct db_run){ .policy = it->policy.text,
@@ -184,7 +183,7 @@ enum zr_err play_race_store(const struct play_race *race, uint32_t lane, const c
 			       .trace_id = db_trace_id(race->trace),
 			       .trace_path = db_path(race->trace),
 			       .host = race->host.host,
-			       .created_realtime_ns = now.tv_sec * 1'000'000'000 + now.tv_nsec,
+			       .created_realtime_ns = (int64_t)zr_clock_ns(CLOCK_REALTIME),
 			       .reps = 1,
 			       .partial = race->clock_ns <= race->host.last_ns,
 			       .note = note };

@@ -21,6 +21,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "db/base/clock.h"
 #include "replayer/crew.h"
 #include "replayer/device.h"
 #include "replayer/device_env.h"
@@ -78,14 +79,6 @@ struct pass {
 	struct play_traced traced_before;
 	struct pacer pacer;
 };
-
-static uint64_t clock_ns(clockid_t clock)
-{
-	struct timespec ts;
-
-	clock_gettime(clock, &ts);
-	return (uint64_t)ts.tv_sec * 1'000'000'000 + (uint64_t)ts.tv_nsec;
-}
 
 /* ----------------------------------------------------------------------------------------- lanes */
 
@@ -151,7 +144,7 @@ static void report_progress(struct replay *replay)
 
 	if (!options->progress || replay->stopped || !replay->work)
 		return;
-	now = clock_ns(CLOCK_MONOTONIC);
+	now = zr_monotonic_ns();
 	if (now - replay->last_progress_ns < PROGRESS_EVERY_NS && replay->work_done < replay->work)
 		return;
 	replay->last_progress_ns = now;
@@ -204,7 +197,7 @@ static void tell_live(const struct pass *pass, const struct device_report *repor
 		.reps = options->reps ? options->reps : 1,
 		.done = work ? (double)(replay->work_done - pass->work_before) / (double)work : 1,
 		.ended = ended,
-		.elapsed_ns = clock_ns(CLOCK_MONOTONIC) - pass->start_ns,
+		.elapsed_ns = zr_monotonic_ns() - pass->start_ns,
 		.state = sim_state(lane->sim),
 		.counters = sim_counters(lane->sim),
 		.io = lane_io(lane),
@@ -225,7 +218,7 @@ static void offer_live(const struct pass *pass)
 
 	if (!replay->options->live || pass->rep == WARM_UP)
 		return;
-	now = clock_ns(CLOCK_MONOTONIC);
+	now = zr_monotonic_ns();
 	if (now - replay->last_live_ns < PROGRESS_EVERY_NS)
 		return;
 	replay->last_live_ns = now;
@@ -446,7 +439,7 @@ static enum zr_err store_lane(struct replay *replay, const struct survey_host *h
 			       .trace_id = db_trace_id(replay->trace),
 			       .trace_path = db_path(replay->trace),
 			       .host = host->host,
-			       .created_realtime_ns = (int64_t)clock_ns(CLOCK_REALTIME),
+			       .created_realtime_ns = (int64_t)zr_clock_ns(CLOCK_REALTIME),
 			       .reps = reps,
 			       .partial = early_end[0] != '\0',
 			       .note = note };
@@ -598,7 +591,7 @@ static void keep_figures(struct pass *pass, const struct device_report *report,
 					      .report = report,
 					      .pacer = &pass->pacer,
 					      .beside = beside,
-					      .makespan_ns = clock_ns(CLOCK_MONOTONIC) - pass->start_ns });
+					      .makespan_ns = zr_monotonic_ns() - pass->start_ns });
 }
 
 /* A pass that ended early says something of its policy only as long as no whole one does. */
@@ -618,7 +611,7 @@ static enum zr_err device_pass(struct pass *pass)
 	if (err)
 		return err;
 	beside_pass_begin(&replay->beside);
-	pass->start_ns = clock_ns(CLOCK_MONOTONIC);
+	pass->start_ns = zr_monotonic_ns();
 	err = feed_pass(pass);
 	device_err = device_finish(pass->device, &report);
 	beside_err = beside_pass_end(&replay->beside, &beside);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "db/base/clock.h"
 #include "recorder/recorder.h"
 #include "ui/commands.h"
 #include "ui/format.h"
@@ -119,7 +120,7 @@ struct watch {
 static bool watch_import(void *arg, double done, uint64_t events)
 {
 	struct watch *watch = arg;
-	uint64_t now_ns = ui_monotonic_ns();
+	uint64_t now_ns = zr_monotonic_ns();
 
 	if (done >= 0)
 		return ui_progress_update(&watch->bar, done);

@@ -7,6 +7,7 @@
  */
 #include "ui/dash_loop.h"
 
+#include "db/base/clock.h"
 #include "ui/stop.h"
 #include "ui/term.h"
 
@@ -24,7 +25,7 @@ static enum zr_err fit(struct ui_dash *dash, struct ui_grid *grid, const struct 
 
 static int64_t until(uint64_t due_ns)
 {
-	uint64_t now_ns = ui_monotonic_ns();
+	uint64_t now_ns = zr_monotonic_ns();
 
 	return due_ns > now_ns ? (int64_t)(due_ns - now_ns) : 0;
 }
@@ -44,7 +45,7 @@ static enum zr_err act(struct ui_dash *dash, struct ui_grid *grid, const struct 
 static enum zr_err loop(struct ui_dash *dash, struct ui_term *term, struct ui_grid *grid)
 {
 	enum zr_err err = fit(dash, grid, term);
-	uint64_t last_ns = ui_monotonic_ns();
+	uint64_t last_ns = zr_monotonic_ns();
 
 	while (!err && !dash->quit) {
 		bool busy = ui_dash_is_busy(dash);
@@ -58,7 +59,7 @@ static enum zr_err loop(struct ui_dash *dash, struct ui_term *term, struct ui_gr
 		if (event == UI_EVENT_CLOSED)
 			return ZR_OK;
 		err = act(dash, grid, term, event, &input);
-		now_ns = ui_monotonic_ns();
+		now_ns = zr_monotonic_ns();
 		/* The time of a pause has not passed for the race, nor that of a stopped program.
 		 */
 		if (!busy || now_ns - last_ns > 5 * UI_FRAME_NS)

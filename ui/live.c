@@ -4,10 +4,11 @@
 
 #include <math.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "db/base/thread.h"
 
 struct ui_live {
 	struct ui_live_setting setting;
@@ -293,16 +294,10 @@ static void *run(void *arg)
 	return NULL;
 }
 
-/* Signals are the dashboard's. */
 enum zr_err ui_live_start(struct ui_live *live)
 {
-	sigset_t all, before;
-	int errnum;
+	int errnum = zr_thread_start(&live->thread, run, live);
 
-	sigfillset(&all);
-	pthread_sigmask(SIG_BLOCK, &all, &before);
-	errnum = pthread_create(&live->thread, NULL, run, live);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (errnum)
 		return zr_fail_errno(errnum, "starting the replay's thread");
 	live->threaded = true;

@@ -3,12 +3,12 @@
 #include "ui/pilot.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "db/base/thread.h"
 #include "ui/format.h"
 
 enum {
@@ -757,16 +757,10 @@ static void *run(void *arg)
 	return NULL;
 }
 
-/* Signals are the dashboard's. */
 enum zr_err ui_pilot_start(struct ui_pilot *pilot)
 {
-	sigset_t all, before;
-	int errnum;
+	int errnum = zr_thread_start(&pilot->thread, run, pilot);
 
-	sigfillset(&all);
-	pthread_sigmask(SIG_BLOCK, &all, &before);
-	errnum = pthread_create(&pilot->thread, NULL, run, pilot);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (errnum)
 		return zr_fail_errno(errnum, "starting the dashboard's worker");
 	pilot->threaded = true;

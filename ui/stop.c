@@ -9,6 +9,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "db/base/clock.h"
 #include "ui/format.h"
 
 static volatile int stop_flag;
@@ -34,14 +35,6 @@ const volatile int *ui_stop_catch(void)
 	return &stop_flag;
 }
 
-uint64_t ui_monotonic_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
 int ui_columns(int fd, int otherwise)
 {
 	struct winsize size;
@@ -56,7 +49,7 @@ void ui_progress_begin(struct ui_progress *progress, const char *what)
 	*progress = (struct ui_progress){
 		.what = what,
 		.on = isatty(STDERR_FILENO) != 0,
-		.began_ns = ui_monotonic_ns(),
+		.began_ns = zr_monotonic_ns(),
 	};
 }
 
@@ -81,7 +74,7 @@ static void draw_bar(const struct ui_progress *progress, double done, uint64_t e
 bool ui_progress_update(void *arg, double done)
 {
 	struct ui_progress *progress = arg;
-	uint64_t elapsed_ns = ui_monotonic_ns() - progress->began_ns;
+	uint64_t elapsed_ns = zr_monotonic_ns() - progress->began_ns;
 
 	if (progress->on && elapsed_ns > 1000000000) {
 		draw_bar(progress, fmin(fmax(done, 0), 1), elapsed_ns);

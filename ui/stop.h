@@ -27,8 +27,6 @@ bool ui_progress_update(void *arg, double done);
 /* Takes the bar off the screen. */
 void ui_progress_end(struct ui_progress *progress);
 
-uint64_t ui_monotonic_ns(void);
-
 /* Columns of the terminal on `fd`, `otherwise` if it is none. */
 int ui_columns(int fd, int otherwise);
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Small text files of proc, sysfs and cgroupfs: read whole, written in one piece. */
-#ifndef REPLAYER_TEXT_FILE_H
-#define REPLAYER_TEXT_FILE_H
+/* Small text files of proc, sysfs, cgroupfs and tracefs: read whole, written in one piece. */
+#ifndef DB_BASE_TEXT_FILE_H
+#define DB_BASE_TEXT_FILE_H
 
 /* The whole file, terminated; such files come in pieces and without a size. The caller frees it. NULL with errno
  * if it cannot be read; a file beyond 16 MiB counts as unreadable (EFBIG). */
-char *text_file_read(const char *path);
+char *zr_text_read(const char *path);
 
 /* Writes `text` in one write(2) into a file that is there; 0 or an errno. */
-int text_file_write(const char *path, const char *text);
+int zr_text_write(const char *path, const char *text);
 
 #endif
