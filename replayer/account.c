@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "db/base/text_file.h"
+#include "replayer/device_guard.h"
 
 enum { SECTOR_BYTES = 512, IN_FLIGHT_TRIES = 10000 };
 
@@ -70,34 +70,16 @@ enum zr_err account_group_close(struct account_group *group)
 
 /* ------------------------------------------------------------------------------------------ account */
 
-/* io.stat is by disk; a partition's folder lies in its disk's. */
-static void find_disk(struct account *account)
-{
-	char path[96], *text;
-	unsigned major, minor;
-
-	account->disk_major = account->major;
-	account->disk_minor = account->minor;
-	snprintf(path, sizeof(path), "/sys/dev/block/%" PRIu32 ":%" PRIu32 "/partition", account->major,
-		 account->minor);
-	text = zr_text_read(path);
-	free(text);
-	if (!text)
-		return;
-	snprintf(path, sizeof(path), "/sys/dev/block/%" PRIu32 ":%" PRIu32 "/../dev", account->major,
-		 account->minor);
-	text = zr_text_read(path);
-	if (text && sscanf(text, "%u:%u", &major, &minor) == 2) {
-		account->disk_major = major;
-		account->disk_minor = minor;
-	}
-	free(text);
-}
-
 void account_init(struct account *account, bool is_block, uint32_t major, uint32_t minor)
 {
-	*account = (struct account){ .is_block = is_block, .major = major, .minor = minor };
-	find_disk(account);
+	uint32_t disk[2];
+
+	device_disk(major, minor, disk);
+	*account = (struct account){ .is_block = is_block,
+				     .major = major,
+				     .minor = minor,
+				     .disk_major = disk[0],
+				     .disk_minor = disk[1] };
 }
 
 void account_fini(struct account *account)

@@ -287,27 +287,6 @@ static void measure(struct bench *bench, struct play_drive_point *point, uint64_
 
 /* ------------------------------------------------------------------------------------------ setting up */
 
-/* A setting of the queue, 0 where there is none; of a partition, that of its disk. */
-static uint64_t queue_setting(const struct device_file *file, const char *name)
-{
-	static const char *const places[] = { "", "../" };
-	unsigned long long value = 0;
-
-	for (size_t i = 0; i < 2 && file->is_block && !value; i++) {
-		char path[128];
-		FILE *in;
-
-		snprintf(path, sizeof(path), "/sys/dev/block/%u:%u/%squeue/%s", file->major, file->minor,
-			 places[i], name);
-		in = fopen(path, "re");
-		if (in && fscanf(in, "%llu", &value) != 1)
-			value = 0;
-		if (in)
-			fclose(in);
-	}
-	return value;
-}
-
 static enum zr_err open_to_read(struct bench *bench)
 {
 	struct device_file *file = &bench->file;
@@ -510,9 +489,19 @@ static void fill_drive(const struct bench *bench, struct play_drive *drive)
 	snprintf(drive->path, sizeof(drive->path), "%s", options->path);
 }
 
+/* 0 where nobody tells. */
+static uint64_t largest_request(const struct device_file *file)
+{
+	char kib[32] = "";
+
+	if (file->is_block)
+		device_attribute(file, "queue/max_sectors_kb", kib, sizeof(kib));
+	return strtoull(kib, NULL, 10) * KIB;
+}
+
 static void measure_all(struct bench *bench, struct play_drive *drive)
 {
-	uint64_t max_bytes = queue_setting(&bench->file, "max_sectors_kb") * KIB;
+	uint64_t max_bytes = largest_request(&bench->file);
 	struct play_drive_point points[PLAY_DRIVE_POINTS];
 	uint32_t n = calibrate_list(max_bytes < MIB ? (uint32_t)max_bytes : MIB, drive->read_only, points);
 

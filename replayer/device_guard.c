@@ -194,8 +194,7 @@ static enum zr_err read_start(const char *path, const struct device_file *file, 
 	return ZR_OK;
 }
 
-/* A file in the disk's folder of sysfs; a partition's folder lies in it. "" if there is none. */
-static void read_attribute(const struct device_file *file, const char *name, char *out, size_t bytes)
+void device_attribute(const struct device_file *file, const char *name, char *out, size_t bytes)
 {
 	static const char *const places[] = { "", "../" };
 
@@ -215,6 +214,27 @@ static void read_attribute(const struct device_file *file, const char *name, cha
 	}
 }
 
+void device_disk(uint32_t major_number, uint32_t minor_number, uint32_t disk[2])
+{
+	char path[96], *text;
+	unsigned found[2];
+
+	disk[0] = major_number;
+	disk[1] = minor_number;
+	snprintf(path, sizeof(path), "/sys/dev/block/%u:%u/partition", major_number, minor_number);
+	text = zr_text_read(path);
+	free(text);
+	if (!text)
+		return;
+	snprintf(path, sizeof(path), "/sys/dev/block/%u:%u/../dev", major_number, minor_number);
+	text = zr_text_read(path);
+	if (text && sscanf(text, "%u:%u", &found[0], &found[1]) == 2) {
+		disk[0] = found[0];
+		disk[1] = found[1];
+	}
+	free(text);
+}
+
 uint32_t device_tags(const struct device_file *file)
 {
 	static const char *const limits[] = { "queue/nr_requests", "mq/0/nr_tags" };
@@ -224,7 +244,7 @@ uint32_t device_tags(const struct device_file *file)
 		char text[32];
 		unsigned long tags;
 
-		read_attribute(file, limits[i], text, sizeof(text));
+		device_attribute(file, limits[i], text, sizeof(text));
 		tags = strtoul(text, NULL, 10);
 		if (tags && tags < least)
 			least = (uint32_t)tags;
@@ -240,8 +260,8 @@ void device_file_describe(const struct stat *st, struct device_file *file)
 	file->is_block = true;
 	file->major = major(st->st_rdev);
 	file->minor = minor(st->st_rdev);
-	read_attribute(file, "device/model", model, sizeof(model));
-	read_attribute(file, "device/serial", serial, sizeof(serial));
+	device_attribute(file, "device/model", model, sizeof(model));
+	device_attribute(file, "device/serial", serial, sizeof(serial));
 	snprintf(file->model, sizeof(file->model), "%s%s%s", model[0] ? model : "unknown model",
 		 serial[0] ? ", serial " : "", serial);
 }

@@ -44,6 +44,13 @@ bool device_is_swap(const char *swaps, const char *path);
 /* What a block device is, without opening it: all but fd and bytes. */
 void device_file_describe(const struct stat *st, struct device_file *out);
 
+/* A file in the disk's folder of sysfs, "queue/scheduler"; a partition's folder lies in it. Without its newline and the
+ * blanks that fill it up; "" if there is none. */
+void device_attribute(const struct device_file *file, const char *name, char *out, size_t bytes);
+
+/* The disk of a partition, major and minor; anything else is its own. */
+void device_disk(uint32_t major_number, uint32_t minor_number, uint32_t disk[2]);
+
 /* How many requests the disk below takes at once without making anybody wait; UINT32_MAX if the kernel does not tell. */
 uint32_t device_tags(const struct device_file *file);
 

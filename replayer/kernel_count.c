@@ -6,39 +6,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "db/base/text_file.h"
+#include "replayer/device_guard.h"
 
 enum { PATH_BYTES = 256, SECTOR = 512 };
-
-/* io.stat speaks of whole disks. The parent of a partition's directory is its disk's. */
-static void find_disk(const struct kernel_swap *swap, uint32_t *major, uint32_t *minor)
-{
-	char path[PATH_BYTES], *text;
-
-	*major = swap->major;
-	*minor = swap->minor;
-	snprintf(path, sizeof(path), "/sys/dev/block/%u:%u/partition", swap->major, swap->minor);
-	text = zr_text_read(path);
-	if (!text)
-		return;
-	free(text);
-	snprintf(path, sizeof(path), "/sys/dev/block/%u:%u/../dev", swap->major, swap->minor);
-	text = zr_text_read(path);
-	if (text && sscanf(text, "%u:%u", major, minor) != 2) {
-		*major = swap->major;
-		*minor = swap->minor;
-	}
-	free(text);
-}
 
 /* Two areas on one disk are one disk. */
 static bool is_counted(const struct kernel_host *host, uint32_t swap)
 {
 	uint32_t disk[2], other[2];
 
-	find_disk(&host->swaps[swap], &disk[0], &disk[1]);
+	device_disk(host->swaps[swap].major, host->swaps[swap].minor, disk);
 	for (uint32_t i = 0; i < swap; i++) {
-		find_disk(&host->swaps[i], &other[0], &other[1]);
+		device_disk(host->swaps[i].major, host->swaps[i].minor, other);
 		if (memcmp(disk, other, sizeof(disk)) == 0)
 			return true;
 	}
@@ -49,13 +28,13 @@ static void count_disk(const struct kernel_host *host, const struct cgroup *cgro
 		       struct measure *out)
 {
 	char prefix[32], *io = cgroup_peek(cgroup, "io.stat");
-	uint32_t major, minor;
+	uint32_t on[2];
 
-	find_disk(&host->swaps[swap], &major, &minor);
+	device_disk(host->swaps[swap].major, host->swaps[swap].minor, on);
 	snprintf(prefix, sizeof(prefix), "disk%u.", swap);
-	measure_block_file(out, prefix, major, minor);
+	measure_block_file(out, prefix, on[0], on[1]);
 	snprintf(prefix, sizeof(prefix), "io%u.", swap);
-	measure_io_stat(out, prefix, io, major, minor);
+	measure_io_stat(out, prefix, io, on[0], on[1]);
 	free(io);
 }
 

@@ -697,7 +697,7 @@ static enum zr_err begin_beside(struct replay *replay, struct device *device)
 					 .top = replay->group.top,
 					 .own = replay->group.own };
 	struct play_iocost iocost;
-	struct account disk;
+	uint32_t disk[2];
 	enum zr_err err = ZR_OK;
 
 	if (!options->neighbour)
@@ -706,10 +706,9 @@ static enum zr_err begin_beside(struct replay *replay, struct device *device)
 		err = time_params_iocost(options->time_model, &iocost);
 		beside.iocost = &iocost;
 	}
-	account_init(&disk, file->is_block, file->major, file->minor);
-	beside.disk_major = disk.disk_major;
-	beside.disk_minor = disk.disk_minor;
-	account_fini(&disk);
+	device_disk(file->major, file->minor, disk);
+	beside.disk_major = disk[0];
+	beside.disk_minor = disk[1];
 	device_share(device);
 	return err ? err : beside_begin(&beside, &replay->beside);
 }
