@@ -35,6 +35,8 @@
 /* Rows fed before anybody looks whether to end: in a device pass each may be a walk of many writes. */
 enum { SLICE = 256, DEVICE_SLICE = 16, PROGRESS_EVERY_NS = 50'000'000 };
 
+enum { NOTE_BYTES = 2560 };
+
 enum { WARM_UP = -1 }; /* instead of the number of a repetition */
 
 struct lane {
@@ -130,6 +132,11 @@ static void lane_fini(struct lane *lane)
 	metrics_fini(&lane->metrics);
 }
 
+static uint32_t reps_of(const struct replay *replay)
+{
+	return replay->options->reps ? replay->options->reps : 1;
+}
+
 static uint64_t events_of(const struct replay *replay, const struct survey_host *host)
 {
 	bool demand = replay->options->drive == SIM_DRIVE_DEMAND;
@@ -194,7 +201,7 @@ static void tell_live(const struct pass *pass, const struct device_report *repor
 		.policy = (uint32_t)(lane->policy - replay->policies),
 		.host = pass->host->host,
 		.rep = (uint32_t)pass->rep,
-		.reps = options->reps ? options->reps : 1,
+		.reps = reps_of(replay),
 		.done = work ? (double)(replay->work_done - pass->work_before) / (double)work : 1,
 		.ended = ended,
 		.elapsed_ns = zr_monotonic_ns() - pass->start_ns,
@@ -364,9 +371,10 @@ static void add_note(char *note, size_t bytes, const char *text)
 		snprintf(note + used, bytes - used, "%s%s", used ? "; " : "", text);
 }
 
-static void write_note(const struct replay *replay, const struct survey_host *host, const char *early_end,
-		       char *note, size_t bytes)
+static void write_note(const struct replay *replay, const struct survey_host *host, const struct lane *lane,
+		       const char *early_end, char note[NOTE_BYTES])
 {
+	const size_t bytes = NOTE_BYTES;
 	char text[1024];
 
 	snprintf(note, bytes, "%s", replay->options->note ? replay->options->note : "");
@@ -381,6 +389,8 @@ static void write_note(const struct replay *replay, const struct survey_host *ho
 	}
 	add_note(note, bytes, early_end);
 	add_note(note, bytes, replay->beside.note);
+	add_note(note, bytes, lane->odd);
+	add_note(note, bytes, replay->group.why_not);
 	if (replay->options->target != PLAY_MODEL)
 		return;
 	add_note(note, bytes, "device model, computed: ");
@@ -418,16 +428,14 @@ static enum zr_err store_lane(struct replay *replay, const struct survey_host *h
 {
 	const struct play_options *options = replay->options;
 	int32_t reps = 0;
-	char knobs[SIM_POLICY_TEXT_MAX], note[2560], pace[32];
+	char knobs[SIM_POLICY_TEXT_MAX], note[NOTE_BYTES], pace[32];
 	struct db_run run;
 
 	for (size_t i = 0; i < lane->metrics.n; i++)
 		if (lane->metrics.rows[i].rep >= reps)
 			reps = lane->metrics.rows[i].rep + 1;
 	sim_policy_to_text(&lane->settled, knobs, sizeof(knobs));
-	write_note(replay, host, early_end, note, sizeof(note));
-	add_note(note, sizeof(note), lane->odd);
-	add_note(note, sizeof(note), replay->group.why_not);
+	write_note(replay, host, lane, early_end, note);
 	play_pace_to_text(options->pace, options->speed, pace, sizeof(pace));
 	run = (struct db_run){ .policy = lane->policy->text,
 			       .knobs = knobs,
@@ -634,7 +642,7 @@ static enum zr_err device_passes(struct replay *replay, const struct survey_host
 {
 	struct pass pass = { .replay = replay, .device = device, .host = host };
 	uint32_t n = replay->options->n_policies;
-	int32_t reps = replay->options->reps ? (int32_t)replay->options->reps : 1;
+	int32_t reps = (int32_t)reps_of(replay);
 
 	for (uint32_t i = 0; i < n; i++)
 		lanes[i].policy = &replay->policies[i];
@@ -651,16 +659,19 @@ static enum zr_err device_passes(struct replay *replay, const struct survey_host
 	return ZR_OK;
 }
 
-/* Policies that never came to run have no figures and are left out. */
-static enum zr_err store_device_lanes(struct replay *replay, const struct survey_host *host,
-				      struct lane *lanes, const char *early_end)
+/* The figures of what was done are kept whatever ended it (`err`, told already); policies that never came to run have
+ * none. */
+static enum zr_err store_passes(struct replay *replay, const struct survey_host *host, struct lane *lanes,
+				enum zr_err err)
 {
-	enum zr_err err = ZR_OK;
+	enum zr_err store_err = ZR_OK;
+	char early_end[1024];
 
-	for (uint32_t i = 0; i < replay->options->n_policies && !err; i++)
+	snprintf(early_end, sizeof(early_end), "%s", err ? zr_error_text() : stop_reason(replay));
+	for (uint32_t i = 0; i < replay->options->n_policies && !store_err; i++)
 		if (lanes[i].metrics.n)
-			err = store_lane(replay, host, &lanes[i], early_end);
-	return err;
+			store_err = store_lane(replay, host, &lanes[i], early_end);
+	return err ? err : store_err;
 }
 
 /* How far the writes may reach: a virtual swap layer goes wherever it likes in an area. */
@@ -749,17 +760,13 @@ static enum zr_err replay_device(struct replay *replay, const struct survey_host
 						 .say = options->say,
 						 .say_arg = options->say_arg };
 	struct device *device;
-	enum zr_err err, store_err;
-	char early_end[1024];
+	enum zr_err err = device_open(&device_options, &device);
 
-	err = device_open(&device_options, &device);
 	if (err)
 		return err;
-	err = account_passes(replay, host, lanes, device);
-	snprintf(early_end, sizeof(early_end), "%s", err ? zr_error_text() : stop_reason(replay));
+	err = store_passes(replay, host, lanes, account_passes(replay, host, lanes, device));
 	device_close(device);
-	store_err = store_device_lanes(replay, host, lanes, early_end);
-	return err ? err : store_err;
+	return err;
 }
 
 /* ---------------------------------------------------------------------------------------- kernel */
@@ -776,7 +783,7 @@ static bool go_on(void *arg, uint64_t events)
 static enum zr_err kernel_passes(struct replay *replay, const struct survey_host *host, struct lane *lanes)
 {
 	uint32_t n = replay->options->n_policies;
-	uint32_t passes = n * (replay->options->reps ? replay->options->reps : 1);
+	uint32_t passes = n * reps_of(replay);
 	enum zr_err err = ZR_OK;
 
 	for (uint32_t i = 0; i < n; i++)
@@ -799,12 +806,7 @@ static enum zr_err kernel_passes(struct replay *replay, const struct survey_host
 
 static enum zr_err replay_kernel(struct replay *replay, const struct survey_host *host, struct lane *lanes)
 {
-	enum zr_err err = kernel_passes(replay, host, lanes), store_err;
-	char early_end[1024];
-
-	snprintf(early_end, sizeof(early_end), "%s", err ? zr_error_text() : stop_reason(replay));
-	store_err = store_device_lanes(replay, host, lanes, early_end);
-	return err ? err : store_err;
+	return store_passes(replay, host, lanes, kernel_passes(replay, host, lanes));
 }
 
 /* ------------------------------------------------------------------------------------------- all */
@@ -837,9 +839,9 @@ static void size_up_work(struct replay *replay)
 	uint64_t passes = options->n_policies;
 
 	if (options->target == PLAY_DEVICE)
-		passes *= (options->reps ? options->reps : 1) + options->warm_up;
-	if (options->target == PLAY_KERNEL && options->reps)
-		passes *= options->reps;
+		passes *= reps_of(replay) + options->warm_up;
+	if (options->target == PLAY_KERNEL)
+		passes *= reps_of(replay);
 	for (size_t i = 0; i < replay->n_hosts; i++)
 		replay->work += events_of(replay, &replay->hosts[i]) * passes;
 }
@@ -867,7 +869,7 @@ static enum zr_err replay_host(struct replay *replay, const struct survey_host *
 }
 
 /* What only some targets know. */
-static enum zr_err read_pace(struct replay *replay)
+static enum zr_err read_target(struct replay *replay)
 {
 	const struct play_options *options = replay->options;
 	const char *model = options->time_model ? options->time_model : default_model;
@@ -878,7 +880,7 @@ static enum zr_err read_pace(struct replay *replay)
 	if (options->target == PLAY_NULL && options->pace != PLAY_ASAP)
 		return zr_fail(ZR_UNSUPPORTED,
 			       "on null there is no time to keep to, it goes as fast as it can (--pace "
-			       "asap); the targets model and device keep to the recording's");
+			       "asap); the targets model, device and kernel keep to the recording's");
 	if (options->target == PLAY_DEVICE && options->pace == PLAY_CLOSED)
 		return zr_fail(ZR_UNSUPPORTED,
 			       "only on the target model do tasks wait for their own refaults (--pace "
@@ -906,7 +908,7 @@ enum zr_err play_replay(struct db *trace, struct db *results, const struct play_
 	enum zr_err err = parse_policies(&replay);
 
 	if (!err)
-		err = read_pace(&replay);
+		err = read_target(&replay);
 	if (!err && options->target == PLAY_KERNEL)
 		err = kernel_open(options, &replay.kernel);
 	if (!err)
