@@ -21,6 +21,7 @@
 #include "ui/dash.h"
 #include "ui/script.h"
 #include "ui/session.h"
+#include "ui/test_golden.h"
 #include "ui/test_trace.h"
 #include "ui/verdict.h"
 
@@ -115,23 +116,6 @@ static void assert_on_screen(struct fixture *f, const char *wanted)
 	if (!found)
 		fail_msg("'%s' is not on the screen:\n%s", wanted, text);
 	free(text);
-}
-
-static char *read_whole(const char *path)
-{
-	FILE *in = fopen(path, "r");
-	char *text = NULL;
-	size_t size = 0;
-
-	if (!in)
-		return NULL;
-	/* Screens hold no NUL, so this reads the whole file. */
-	if (getdelim(&text, &size, '\0', in) < 0) {
-		free(text);
-		text = NULL;
-	}
-	fclose(in);
-	return text;
 }
 
 /* ---------------------------------------------------------------------------------------------- time */
@@ -707,28 +691,11 @@ static void hostile_names_do_not_reach_the_screen_raw(void **state)
 	free(text);
 }
 
-static void write_golden(const char *path, const char *text)
+static void assert_golden_screen(struct fixture *f, const char *name)
 {
-	FILE *out = fopen(path, "w");
+	char *got = screen(f, true);
 
-	assert_non_null(out);
-	fputs(text, out);
-	assert_int_equal(fclose(out), 0);
-}
-
-static void assert_golden(struct fixture *f, const char *name)
-{
-	char path[96], *wanted, *got = screen(f, true);
-
-	snprintf(path, sizeof(path), "ui/screens/%s.golden", name);
-	if (getenv("ZREEL_UPDATE_GOLDEN"))
-		write_golden(path, got);
-	wanted = read_whole(path);
-	if (!wanted)
-		fail_msg("%s is missing; ZREEL_UPDATE_GOLDEN=1 makes it", path);
-	if (strcmp(wanted, got) != 0)
-		fail_msg("the screen is not as in %s:\n%s", path, got);
-	free(wanted);
+	assert_golden(name, got);
 	free(got);
 }
 
@@ -737,7 +704,7 @@ static void golden_80x24(void **state)
 	struct fixture *f = *state;
 
 	play(f, " <s-right><s-right><s-right><s-right><s-right><s-right>w");
-	assert_golden(f, "80x24");
+	assert_golden_screen(f, "80x24");
 }
 
 static void golden_120x40(void **state)
@@ -745,7 +712,7 @@ static void golden_120x40(void **state)
 	struct fixture *f = *state;
 
 	play(f, "<resize 120x40> <end><s-left><s-left>2w");
-	assert_golden(f, "120x40");
+	assert_golden_screen(f, "120x40");
 }
 
 static void golden_80x24_ascii(void **state)
@@ -754,7 +721,7 @@ static void golden_80x24_ascii(void **state)
 
 	f->grid.ascii = f->dash.ascii = true;
 	play(f, " <s-right><s-right><s-right><s-right><s-right><s-right>w");
-	assert_golden(f, "80x24-ascii");
+	assert_golden_screen(f, "80x24-ascii");
 }
 
 static void golden_120x40_ascii(void **state)
@@ -763,7 +730,7 @@ static void golden_120x40_ascii(void **state)
 
 	f->grid.ascii = f->dash.ascii = true;
 	play(f, "<resize 120x40> <end><s-left><s-left>2w");
-	assert_golden(f, "120x40-ascii");
+	assert_golden_screen(f, "120x40-ascii");
 }
 
 static void golden_80x24_without_colours(void **state)
@@ -772,7 +739,7 @@ static void golden_80x24_without_colours(void **state)
 
 	f->grid.mono = f->dash.mono = true;
 	play(f, " <s-right><s-right><s-right><s-right><s-right><s-right>w");
-	assert_golden(f, "80x24-mono");
+	assert_golden_screen(f, "80x24-mono");
 }
 
 static void golden_help(void **state)
@@ -780,7 +747,7 @@ static void golden_help(void **state)
 	struct fixture *f = *state;
 
 	play(f, " ?");
-	assert_golden(f, "80x24-help");
+	assert_golden_screen(f, "80x24-help");
 }
 
 static void golden_six_lanes(void **state)
@@ -788,7 +755,7 @@ static void golden_six_lanes(void **state)
 	struct fixture *f = *state;
 
 	play(f, "<resize 200x60> <s-right><s-right><s-right><s-right><s-right>4m<s-right>");
-	assert_golden(f, "200x60-six");
+	assert_golden_screen(f, "200x60-six");
 }
 
 static void golden_panels_of_80x24(void **state)
@@ -796,17 +763,17 @@ static void golden_panels_of_80x24(void **state)
 	struct fixture *f = *state;
 
 	play(f, " <end><s-left><s-left>2v");
-	assert_golden(f, "80x24-why");
+	assert_golden_screen(f, "80x24-why");
 	play(f, "v");
-	assert_golden(f, "80x24-sizes");
+	assert_golden_screen(f, "80x24-sizes");
 	play(f, "v");
-	assert_golden(f, "80x24-time");
+	assert_golden_screen(f, "80x24-time");
 	play(f, "vf<down><down><right>+++++++++++");
-	assert_golden(f, "80x24-singles");
+	assert_golden_screen(f, "80x24-singles");
 	play(f, "<enter>");
-	assert_golden(f, "80x24-list");
+	assert_golden_screen(f, "80x24-list");
 	play(f, "<esc><esc>e");
-	assert_golden(f, "80x24-prompt");
+	assert_golden_screen(f, "80x24-prompt");
 }
 
 static void golden_panels_of_80x24_ascii(void **state)
@@ -815,13 +782,13 @@ static void golden_panels_of_80x24_ascii(void **state)
 
 	f->grid.ascii = f->dash.ascii = true;
 	play(f, " <end><s-left><s-left>2v");
-	assert_golden(f, "80x24-why-ascii");
+	assert_golden_screen(f, "80x24-why-ascii");
 	play(f, "v");
-	assert_golden(f, "80x24-sizes-ascii");
+	assert_golden_screen(f, "80x24-sizes-ascii");
 	play(f, "v");
-	assert_golden(f, "80x24-time-ascii");
+	assert_golden_screen(f, "80x24-time-ascii");
 	play(f, "vf<down><down><right>+++++++++++");
-	assert_golden(f, "80x24-singles-ascii");
+	assert_golden_screen(f, "80x24-singles-ascii");
 }
 
 /* There the map has gone up to make room for two panels; these are the others. */
@@ -830,10 +797,10 @@ static void golden_other_panels_of_120x40(void **state)
 	struct fixture *f = *state;
 
 	play(f, "<resize 120x40> <end><s-left><s-left>2vv");
-	assert_golden(f, "120x40-sizes-time");
+	assert_golden_screen(f, "120x40-sizes-time");
 	f->grid.ascii = f->dash.ascii = true;
 	play(f, ".");
-	assert_golden(f, "120x40-sizes-time-ascii");
+	assert_golden_screen(f, "120x40-sizes-time-ascii");
 }
 
 static void golden_200x60(void **state)
@@ -841,10 +808,10 @@ static void golden_200x60(void **state)
 	struct fixture *f = *state;
 
 	play(f, "<resize 200x60> <end><s-left><s-left>2w");
-	assert_golden(f, "200x60");
+	assert_golden_screen(f, "200x60");
 	f->grid.ascii = f->dash.ascii = true;
 	play(f, ".");
-	assert_golden(f, "200x60-ascii");
+	assert_golden_screen(f, "200x60-ascii");
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)

@@ -87,9 +87,7 @@ enum ui_verdict ui_live_verdict(const struct ui_live_view *view, enum ui_live_fi
 	struct ui_sample base = ui_live_sample(&view->lanes[0], figure);
 	struct ui_sample it = ui_live_sample(&view->lanes[lane], figure);
 
-	if (!lane || figures[figure].better == UI_NEITHER || !(ui_welch_p(&base, &it) < UI_LEVEL))
-		return UI_NO_VERDICT;
-	return (it.mean > base.mean) == (figures[figure].better == UI_MORE) ? UI_BETTER : UI_WORSE;
+	return lane ? ui_verdict_between(&base, &it, figures[figure].better) : UI_NO_VERDICT;
 }
 
 /* ----------------------------------------------------------------------------------------- view */

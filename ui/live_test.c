@@ -18,6 +18,7 @@
 
 #include "ui/dash.h"
 #include "ui/script.h"
+#include "ui/test_golden.h"
 #include "ui/test_trace.h"
 
 static const char *const policies[] = { "unbatched", "batched", "plugged" };
@@ -434,44 +435,16 @@ static void what_cannot_be_done_is_told_and_the_failure_of_a_device(void **state
 
 /* ----------------------------------------------------------------------------------------- screens */
 
-static char *read_whole(const char *path)
-{
-	FILE *in = fopen(path, "r");
-	char *text = NULL;
-	size_t size = 0;
-
-	if (!in)
-		return NULL;
-	if (getdelim(&text, &size, '\0', in) < 0) {
-		free(text);
-		text = NULL;
-	}
-	fclose(in);
-	return text;
-}
-
 static void golden(struct fixture *f, const char *name)
 {
-	char path[128], *text = NULL, *wanted;
-	const char *update = getenv("ZREEL_UPDATE_GOLDEN");
+	char *text = NULL;
 	size_t size;
 	FILE *out = open_memstream(&text, &size);
 
 	ui_dash_draw(&f->dash, &f->grid);
 	ui_grid_print(&f->grid, true, out);
 	fclose(out);
-	snprintf(path, sizeof(path), "ui/screens/%s.golden", name);
-	if (update && update[0]) {
-		out = fopen(path, "w");
-		assert_non_null(out);
-		fputs(text, out);
-		fclose(out);
-	}
-	wanted = read_whole(path);
-	assert_non_null(wanted);
-	if (strcmp(wanted, text) != 0)
-		fail_msg("the screen is not that of %s:\n%s", path, text);
-	free(wanted);
+	assert_golden(name, text);
 	free(text);
 }
 

@@ -4,8 +4,6 @@
 
 #include <math.h>
 
-#include "ui/stats.h"
-
 static const struct {
 	const char *label;
 	enum ui_better better;
@@ -86,20 +84,24 @@ static struct ui_sample sample(const struct ui_view *view, enum ui_figure figure
 	return ui_sample_of(values, n);
 }
 
+enum ui_verdict ui_verdict_between(const struct ui_sample *base, const struct ui_sample *it, enum ui_better better)
+{
+	if (better == UI_NEITHER || !(ui_welch_p(base, it) < UI_LEVEL))
+		return UI_NO_VERDICT;
+	return (it->mean > base->mean) == (better == UI_MORE) ? UI_BETTER : UI_WORSE;
+}
+
 enum ui_verdict ui_verdict_of(const struct ui_view *view, enum ui_figure figure, uint32_t lane,
 			      uint32_t steps)
 {
 	struct ui_sample base, it;
-	bool more;
 
 	if (!lane || figures[figure].better == UI_NEITHER || !view->lanes[lane].joined ||
 	    !view->lanes[0].joined)
 		return UI_NO_VERDICT;
 	base = sample(view, figure, 0, steps);
 	it = sample(view, figure, lane, steps);
-	if (base.n < UI_VERDICT_STEPS || it.n < UI_VERDICT_STEPS ||
-	    !(ui_welch_p(&base, &it) < UI_LEVEL))
+	if (base.n < UI_VERDICT_STEPS || it.n < UI_VERDICT_STEPS)
 		return UI_NO_VERDICT;
-	more = it.mean > base.mean;
-	return more == (figures[figure].better == UI_MORE) ? UI_BETTER : UI_WORSE;
+	return ui_verdict_between(&base, &it, figures[figure].better);
 }

@@ -11,6 +11,7 @@
 #ifndef UI_VERDICT_H
 #define UI_VERDICT_H
 
+#include "ui/stats.h"
 #include "ui/view.h"
 
 #define UI_FIGURES(X)                                                                              \
@@ -39,6 +40,9 @@ int ui_figure_decimals(enum ui_figure figure);
 /* Of a lane between two totals that lie `span_ns` apart; NaN where there is nothing to show. */
 double ui_figure_between(const struct play_lane_totals *from, const struct play_lane_totals *to, uint64_t span_ns,
 			 enum ui_figure figure);
+
+/* Of two samples, by Welch's test; no verdict also where neither direction is better. */
+enum ui_verdict ui_verdict_between(const struct ui_sample *base, const struct ui_sample *it, enum ui_better better);
 
 /* Over the last `steps` whole steps before the clock (0 = all). */
 enum ui_verdict ui_verdict_of(const struct ui_view *view, enum ui_figure figure, uint32_t lane, uint32_t steps);
