@@ -763,14 +763,6 @@ void device_look(const struct device *device, struct device_report *out)
 	measure_fini(&now);
 }
 
-static void sleep_until(uint64_t until_ns)
-{
-	struct timespec until = { .tv_sec = (time_t)(until_ns / ns_per_s),
-				  .tv_nsec = (long)(until_ns % ns_per_s) };
-
-	clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
-}
-
 void device_wait(struct device *device, uint64_t until_ns)
 {
 	uint64_t now = zr_monotonic_ns();
@@ -782,7 +774,7 @@ void device_wait(struct device *device, uint64_t until_ns)
 		return;
 	submit_prepared(device, false);
 	if (!device->in_flight) {
-		sleep_until(until_ns);
+		zr_sleep_until(until_ns);
 		return;
 	}
 	left = (struct __kernel_timespec){ .tv_sec = (int64_t)((until_ns - now) / ns_per_s),

@@ -478,10 +478,8 @@ static void add(const struct pass *pass, const char *name, double value, enum db
 static void add_quantiles(const struct pass *pass, const char *p50, const char *p99,
 			  const struct zr_hist *ns)
 {
-	if (!ns->count)
-		return;
-	add(pass, p50, (double)zr_hist_quantile(ns, 0.50) / 1000, DB_MEASURED);
-	add(pass, p99, (double)zr_hist_quantile(ns, 0.99) / 1000, DB_MEASURED);
+	metrics_put_quantiles(pass->given->metrics, pass->given->rep,
+			      &(struct metrics_quantiles){ p50, p99, ns }, DB_MEASURED);
 }
 
 static void add_crew(struct pass *pass)

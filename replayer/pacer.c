@@ -3,7 +3,6 @@
 #include "replayer/pacer.h"
 
 #include <sys/prctl.h>
-#include <time.h>
 
 #include "db/base/clock.h"
 
@@ -16,11 +15,8 @@ static uint64_t monotonic_ns(void *arg)
 /* A signal ends it early, which is what a wait may do. */
 static void sleep_until(void *arg, uint64_t until_ns)
 {
-	struct timespec until = { .tv_sec = (time_t)(until_ns / 1'000'000'000),
-				  .tv_nsec = (long)(until_ns % 1'000'000'000) };
-
 	(void)arg;
-	clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
+	zr_sleep_until(until_ns);
 }
 
 void pacer_init(struct pacer *pacer, enum play_pace pace, double speed, const struct pacer_hooks *hooks)

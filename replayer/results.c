@@ -138,13 +138,8 @@ static void add_store_speed(struct metrics *metrics, const struct replay_figures
 		    (double)out_pages * f->page_size / 1024 / ((double)makespan_ns / 1e9), figure);
 }
 
-struct quantiles {
-	const char *p50, *p99; /* names */
-	const struct zr_hist *ns;
-};
-
-static void add_quantiles(struct metrics *metrics, int32_t rep, const struct quantiles *q,
-			  enum db_figure figure)
+void metrics_put_quantiles(struct metrics *metrics, int32_t rep, const struct metrics_quantiles *q,
+			   enum db_figure figure)
 {
 	if (!q->ns->count)
 		return;
@@ -152,9 +147,9 @@ static void add_quantiles(struct metrics *metrics, int32_t rep, const struct qua
 	add(metrics, rep, q->p99, (double)zr_hist_quantile(q->ns, 0.99) / ns_per_us, figure);
 }
 
-static struct quantiles refaults(const struct zr_hist *read_ns)
+static struct metrics_quantiles refaults(const struct zr_hist *read_ns)
 {
-	return (struct quantiles){ "disk_refault_p50_us", "disk_refault_p99_us", read_ns };
+	return (struct metrics_quantiles){ "disk_refault_p50_us", "disk_refault_p99_us", read_ns };
 }
 
 static void add_write_latency(struct metrics *metrics, int32_t rep, const struct zr_hist *write_ns,
@@ -167,7 +162,7 @@ static void add_write_latency(struct metrics *metrics, int32_t rep, const struct
 static void add_timing(struct metrics *metrics, const struct replay_figures *f)
 {
 	const struct timing_report *report = f->timing;
-	const struct quantiles reads = refaults(&report->read_ns);
+	const struct metrics_quantiles reads = refaults(&report->read_ns);
 	const struct {
 		const char *name;
 		uint64_t ns;
@@ -189,19 +184,19 @@ static void add_timing(struct metrics *metrics, const struct replay_figures *f)
 	if (report->late)
 		add(metrics, f->rep, "late_ios", (double)report->late, DB_MODELLED);
 	add_store_speed(metrics, f, report->makespan_ns, DB_MODELLED);
-	add_quantiles(metrics, f->rep, &reads, DB_MODELLED);
+	metrics_put_quantiles(metrics, f->rep, &reads, DB_MODELLED);
 	add_write_latency(metrics, f->rep, &report->write_ns, DB_MODELLED);
 }
 
 /* Of events: how late they began; of the last, how late it was done. */
 static void add_drift(struct metrics *metrics, const struct replay_figures *f)
 {
-	const struct quantiles late = { "drift_p50_us", "drift_p99_us", &f->pacer->late_ns };
+	const struct metrics_quantiles late = { "drift_p50_us", "drift_p99_us", &f->pacer->late_ns };
 
 	if (!pacer_is_timed(f->pacer))
 		return;
 	add(metrics, f->rep, "drift_us", (double)f->pacer->drift_ns / ns_per_us, DB_MEASURED);
-	add_quantiles(metrics, f->rep, &late, DB_MEASURED);
+	metrics_put_quantiles(metrics, f->rep, &late, DB_MEASURED);
 }
 
 /* What the kernel counted: the counter's name (measure.h), the metric's, and what makes one of the other. */
@@ -240,8 +235,8 @@ static void add_counted(struct metrics *metrics, const struct replay_figures *f)
 static void add_device(struct metrics *metrics, const struct replay_figures *f)
 {
 	const struct device_report *report = f->report;
-	const struct quantiles reads = refaults(&report->read_ns);
-	const struct quantiles writes = { "write_latency_p50_us", "write_latency_p99_us",
+	const struct metrics_quantiles reads = refaults(&report->read_ns);
+	const struct metrics_quantiles writes = { "write_latency_p50_us", "write_latency_p99_us",
 					  &report->write_ns };
 
 	if (report->counted) {
@@ -253,9 +248,9 @@ static void add_device(struct metrics *metrics, const struct replay_figures *f)
 	add_counted(metrics, f);
 	add(metrics, f->rep, "makespan_us", (double)f->makespan_ns / ns_per_us, DB_MEASURED);
 	add_store_speed(metrics, f, f->makespan_ns, DB_MEASURED);
-	add_quantiles(metrics, f->rep, &reads, DB_MEASURED);
+	metrics_put_quantiles(metrics, f->rep, &reads, DB_MEASURED);
 	add_write_latency(metrics, f->rep, &report->write_ns, DB_MEASURED);
-	add_quantiles(metrics, f->rep, &writes, DB_MEASURED);
+	metrics_put_quantiles(metrics, f->rep, &writes, DB_MEASURED);
 	add_drift(metrics, f);
 	add_ratio(metrics, f->rep, "corpus_off_bytes", report->drawn_off_bytes, report->drawn_pages,
 		  DB_MEASURED);

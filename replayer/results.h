@@ -55,6 +55,15 @@ void metrics_add(struct metrics *metrics, const struct replay_figures *figures);
 /* One more figure; the run's number is filled in when it is stored. */
 void metrics_put(struct metrics *metrics, const struct db_metric *metric);
 
+/* The median and the 99th percentile of times, in us; nothing of none. */
+struct metrics_quantiles {
+	const char *p50, *p99; /* names */
+	const struct zr_hist *ns;
+};
+
+void metrics_put_quantiles(struct metrics *metrics, int32_t rep, const struct metrics_quantiles *quantiles,
+			   enum db_figure figure);
+
 /* The writes of a repetition as block tracepoints counted them. */
 void metrics_add_traced(struct metrics *metrics, int32_t rep, uint64_t requests, uint64_t merges);
 

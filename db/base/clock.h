@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* A clock of the system in nanoseconds. */
+/* The system's clocks in nanoseconds. */
 #ifndef DB_BASE_CLOCK_H
 #define DB_BASE_CLOCK_H
 
+#include <stddef.h>
 #include <stdint.h>
 #include <time.h>
 
@@ -17,6 +18,15 @@ static inline uint64_t zr_clock_ns(clockid_t clock)
 static inline uint64_t zr_monotonic_ns(void)
 {
 	return zr_clock_ns(CLOCK_MONOTONIC);
+}
+
+/* By the monotonic clock; a signal ends it early. */
+static inline void zr_sleep_until(uint64_t until_ns)
+{
+	const struct timespec until = { .tv_sec = (time_t)(until_ns / 1'000'000'000),
+					.tv_nsec = (long)(until_ns % 1'000'000'000) };
+
+	clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
 }
 
 #endif
