@@ -115,6 +115,17 @@ static enum zr_err decode_row(struct db_reader *reader, sqlite3_stmt *stmt)
 	return err;
 }
 
+static enum zr_err add_hint(enum zr_err err)
+{
+	char text[1024];
+
+	if (err != ZR_CORRUPT)
+		return err;
+	snprintf(text, sizeof(text), "%s", zr_error_text());
+	zr_error_clear();
+	return zr_fail(err, "%s" DB_DAMAGE_HINT, text);
+}
+
 /* The next chunk that may hold what is wanted, decoded; *found false at the end. */
 static enum zr_err next_chunk(struct db_reader *reader, bool *found)
 {
@@ -133,7 +144,7 @@ static enum zr_err next_chunk(struct db_reader *reader, bool *found)
 		err = db_sql_next(reader->db, DB_SQL_CHUNK_NEXT, found);
 	if (err || !*found)
 		return err;
-	err = decode_row(reader, stmt);
+	err = add_hint(decode_row(reader, stmt));
 	db_sql_stop(reader->db, DB_SQL_CHUNK_NEXT);
 	return err;
 }

@@ -19,6 +19,9 @@
 #include "db/db.h"
 #include "db/span_row.h"
 
+/* Behind what is said of a damaged trace. */
+#define DB_DAMAGE_HINT "; the file is damaged: `zreel verify FILE --repair -o OUT` saves what is sound"
+
 /* name, "cannot ...", statement */
 #define DB_STATEMENTS(X)                                                                           \
 	X(BEGIN, "start writing", "BEGIN IMMEDIATE")                                               \

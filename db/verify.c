@@ -114,9 +114,12 @@ static void report_counts(struct verifier *v, int64_t chunk)
 
 static void report_sqlite(struct verifier *v, const char *said)
 {
+	static const char heading[] = "*** in database main ***\n";
 	char text[512];
 	struct db_finding finding = { DB_CHECK_SQLITE, -1, 1, text };
 
+	if (strncmp(said, heading, strlen(heading)) == 0)
+		said += strlen(heading);
 	snprintf(text, sizeof(text), "%s: SQLite finds: %s", v->db->path, said);
 	/* It tells several things in one text. */
 	for (char *end = strchr(text, '\n'); end; end = strchr(end, '\n'))
@@ -273,7 +276,7 @@ static enum zr_err note_lost_row(struct verifier *v, int64_t id, enum zr_err err
 
 static enum zr_err list_chunks(struct verifier *v)
 {
-	int64_t id = INT64_MIN, last = -1;
+	int64_t id = INT64_MIN, last = last_id(v);
 	unsigned unread = 0;
 	bool row = true;
 
@@ -294,7 +297,6 @@ static enum zr_err list_chunks(struct verifier *v)
 		} else {
 			/* Try the ids one by one until the damaged page is behind. */
 			row = true;
-			last = last < 0 ? last_id(v) : last;
 			id = id < 0 ? 1 : id + 1;
 			if (++unread > UNREAD_IN_A_ROW_MAX || id > last) {
 				v->result->cut_short = id <= last || last < 0;

@@ -21,6 +21,7 @@ static void see(void *arg, const struct db_finding *finding)
 
 	seen->count[finding->check] += finding->count;
 	seen->last_chunk = finding->chunk;
+	assert_true(finding->text[0] != '\0');
 	snprintf(seen->text, sizeof(seen->text), "%s", finding->text);
 }
 
